@@ -1,0 +1,2 @@
+//! kubectl-formwork.
+fn main() {}

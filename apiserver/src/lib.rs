@@ -2,6 +2,8 @@
 //! resource is about.
 
 pub mod field;
+pub mod names;
+pub mod selector;
 pub mod status;
 
 pub use merge;

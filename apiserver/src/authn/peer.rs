@@ -1,0 +1,67 @@
+//! The other end of a connection: its certificates, and what was concluded from them.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::RootCertStore;
+use rustls_pki_types::{CertificateDer, UnixTime};
+
+use super::Verdict;
+
+/// How many seconds a conclusion holds before the chain is checked again, so that a certificate
+/// that expires in the middle of a long connection is noticed.
+const HOLDS_FOR_SECONDS: u64 = 10;
+
+/// The client side of one connection. TLS has proven that it holds the key of its leaf
+/// certificate, and nothing more: who signed that certificate is for an authenticator to check.
+#[derive(Default)]
+pub struct Peer {
+    certificates: Vec<CertificateDer<'static>>,
+    conclusions: Mutex<Vec<Conclusion>>,
+}
+
+/// What a chain was found to say under one set of authorities. A new set is a new `Arc`, so a
+/// reload makes every older conclusion void.
+struct Conclusion {
+    roots: Arc<RootCertStore>,
+    until: u64,
+    verdict: Verdict,
+}
+
+impl Peer {
+    /// A peer that presented these certificates, leaf first; none for a client without one.
+    pub fn new(certificates: Vec<CertificateDer<'static>>) -> Self {
+        Self { certificates, conclusions: Mutex::default() }
+    }
+
+    /// The certificates from the handshake, leaf first.
+    pub fn certificates(&self) -> &[CertificateDer<'static>] {
+        &self.certificates
+    }
+
+    /// What the certificates say under `roots`: `conclude` is asked once, and then its answer
+    /// stands for ten seconds of this connection. Checking signatures costs more than the
+    /// rest of a small request.
+    pub(super) fn under(
+        &self,
+        roots: &Arc<RootCertStore>,
+        now: UnixTime,
+        conclude: impl FnOnce() -> Verdict,
+    ) -> Verdict {
+        let mut conclusions = self.conclusions.lock().unwrap_or_else(PoisonError::into_inner);
+        conclusions.retain(|known| known.until > now.as_secs());
+        if let Some(known) = conclusions.iter().find(|known| Arc::ptr_eq(&known.roots, roots)) {
+            return known.verdict.clone();
+        }
+        let verdict = conclude();
+        let until = now.as_secs() + HOLDS_FOR_SECONDS;
+        conclusions.push(Conclusion { roots: roots.clone(), until, verdict: verdict.clone() });
+        verdict
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer").field("certificates", &self.certificates.len()).finish()
+    }
+}

@@ -19,18 +19,20 @@ has() { command -v "$1" >/dev/null 2>&1; }
 # at_least HAVE WANT: compares dotted versions.
 at_least() { [ "$(printf '%s\n' "$2" "$1" | sort --version-sort | head -n 1)" = "$2" ]; }
 
-# stage NAME COMMAND...: one line on the terminal; the output goes to a file and is shown when the command fails.
+# report NAME STARTED: one line about a stage that began at STARTED, in bash's seconds.
+report() { printf '%-24s %5d s\n' "$1" $((SECONDS - $2)); }
+
+# stage NAME COMMAND...: what the program prints goes to a file, and to the terminal only when it fails.
 stage() {
 	local name=$1 log started=$SECONDS
 	shift
 	mkdir -p "$ROOT/target/log"
 	log=$ROOT/target/log/${name//[^a-z0-9]/-}.log
 	if "$@" >"$log" 2>&1 </dev/null; then
-		printf '%-32s %5d s\n' "$name" $((SECONDS - started))
+		report "$name" "$started"
 	else
-		printf '%-32s %5d s, failed\n' "$name" $((SECONDS - started))
-		tail -n "${FORMWORK_LOG_LINES:-200}" "$log" >&2
-		fail "$name failed; everything it printed is in $log"
+		tail -n 200 "$log" >&2
+		fail "$name failed after $((SECONDS - started)) s; all of its output is in $log"
 	fi
 }
 
@@ -108,7 +110,7 @@ need_kubernetes() {
 		if [ -x "$FORMWORK_CACHE/bin/$command" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$version" ]; then continue; fi
 		need_go
 		say "building $command $version; the first time this takes some minutes"
-		(cd "$ROOT/hack/kubernetes" && GOFLAGS=-mod=readonly CGO_ENABLED=0 go build -trimpath -buildvcs=false \
+		(cd "$ROOT/hack/kubernetes" && CGO_ENABLED=0 go build -trimpath -buildvcs=false \
 			-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" \
 			-o "$FORMWORK_CACHE/bin/$command.new" "k8s.io/kubernetes/cmd/$command")
 		mv "$FORMWORK_CACHE/bin/$command.new" "$FORMWORK_CACHE/bin/$command"

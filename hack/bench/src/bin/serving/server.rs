@@ -1,0 +1,89 @@
+//! The server under test: a child process on a scratch folder, and what the kernel says it used.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::param::clock_ticks_per_second;
+use rustix::process::{Pid, Signal, kill_process};
+
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+pub(crate) struct Server {
+    process: Child,
+    pub kubeconfig: PathBuf,
+}
+
+impl Server {
+    /// Starts `program` standalone, and returns when its kubeconfig is there and its port answers.
+    pub(crate) fn start(program: &Path, data: &Path) -> Result<Self> {
+        let port = free_port()?;
+        let process = Command::new(program)
+            .args(["serve", "--standalone", "--bind-address", "127.0.0.1"])
+            .args(["--secure-port", &port.to_string(), "--data-dir"])
+            .arg(data)
+            .stderr(Stdio::from(fs::File::create(data.join("server.log"))?))
+            .spawn()
+            .with_context(|| format!("starting {}", program.display()))?;
+        let mut server = Self { process, kubeconfig: data.join("admin.kubeconfig") };
+
+        let deadline = Instant::now() + READY_WITHIN;
+        while !(server.kubeconfig.exists()
+            && std::net::TcpStream::connect(("127.0.0.1", port)).is_ok())
+        {
+            if let Some(status) = server.process.try_wait()? {
+                bail!("the server ended with {status}; see {}", data.join("server.log").display());
+            }
+            ensure!(Instant::now() < deadline, "the server was not ready within {READY_WITHIN:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+
+    /// Processor time of all its threads so far, those that ended included.
+    pub(crate) fn cpu(&self) -> Result<Duration> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
+        // The second field, the command in parentheses, may hold spaces; utime and stime are the 14th and 15th.
+        let (_, fields) = stat.rsplit_once(')').context("stat names the command")?;
+        let ticks = fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(str::parse::<u64>)
+            .sum::<Result<u64, _>>()?;
+        Ok(Duration::from_millis(ticks * 1000 / clock_ticks_per_second()))
+    }
+
+    /// Resident memory now, in KiB.
+    pub(crate) fn resident(&self) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .context("status has VmRSS")?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    }
+
+    /// Asks it to end, and fails unless it does so cleanly.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        kill_process(Pid::from_child(&self.process), Signal::TERM)?;
+        let status = self.process.wait()?;
+        ensure!(status.success(), "the server ended with {status}");
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // After `stop` there is nothing left to kill.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Sets up what is missing and runs every check there is: format, lints, tests, and the scripts themselves.
+# One line per stage; what a stage printed is in target/log.
+source "$(dirname "$0")/setup.sh"
+cd "$ROOT"
+
+need_rust
+need_kubectl
+report "set up" 0
+
+stage "format" cargo fmt --all -- --check
+stage "build" cargo build --locked --workspace --all-targets
+stage "lints" cargo clippy --locked --workspace --all-targets -- -D warnings
+stage "tests" cargo test --locked --workspace
+if has shellcheck; then
+	stage "scripts" shellcheck --external-sources --source-path=SCRIPTDIR hack/*.sh .ci/run
+fi

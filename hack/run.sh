@@ -115,7 +115,10 @@ stop_cleanly() {
 
 # On the way out, whatever happened.
 stop() {
-	if [ -n "${server:-}" ]; then kill "$server" 2>/dev/null || true; fi
+	if [ -n "${server:-}" ]; then
+		kill "$server" 2>/dev/null || true
+		wait "$server" || true
+	fi
 	rm -rf "$scratch"
 }
 

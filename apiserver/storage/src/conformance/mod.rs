@@ -1,0 +1,1 @@
+//! What a backend must do, as tests.

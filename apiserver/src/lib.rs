@@ -3,6 +3,8 @@
 
 pub mod authn;
 pub mod chain;
+pub mod codec;
+pub mod continuation;
 pub mod field;
 pub mod limits;
 pub mod names;

@@ -94,9 +94,9 @@ impl Term {
         let (field, equal, value) = text.char_indices().find_map(|(at, _)| {
             let rest = &text[at..];
             let value = |operator| rest.strip_prefix(operator);
-            value("!=")
-                .map(|value| (&text[..at], false, value))
-                .or_else(|| value("==").or(value("=")).map(|value| (&text[..at], true, value)))
+            value("!=").map(|value| (&text[..at], false, value)).or_else(|| {
+                value("==").or_else(|| value("=")).map(|value| (&text[..at], true, value))
+            })
         })?;
         Some(unescape(value).map(|value| Self { field: field.to_owned(), value, equal }))
     }

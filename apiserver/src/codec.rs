@@ -1,0 +1,9 @@
+//! Between bytes and text: which media type a request and its answer have, YAML, and warnings.
+//!
+//! Inside the server everything is JSON text; only here does another encoding exist.
+
+pub mod negotiate;
+mod warning;
+
+pub use negotiate::{Accepted, Media, Offer, Transform};
+pub use warning::Warnings;

@@ -25,11 +25,14 @@ pub mod memory;
 
 pub mod cache;
 
+pub mod compactor;
+
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 
 pub use backend::{Backend, BoxFuture, EventStream, Expect, List};
 pub use cache::{Cache, Watcher};
+pub use compactor::Compactor;
 pub use error::{Error, Result};
 pub use event::{Batch, Change, Entry, Event};
 pub use key::{InvalidKey, Key, Prefix};

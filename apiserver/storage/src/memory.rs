@@ -175,3 +175,21 @@ fn follow(
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn memory_conforms() {
+        crate::conformance::run(|| async { Arc::new(Memory::new()) as Arc<dyn Backend> }).await;
+    }
+
+    #[tokio::test]
+    async fn a_watch_ends_when_the_store_is_dropped() {
+        let memory = Memory::new();
+        let mut stream = memory.watch(Revision::INITIAL).await.unwrap();
+        drop(memory);
+        assert!(matches!(stream.next().await, Some(Err(Error::Closed))));
+    }
+}

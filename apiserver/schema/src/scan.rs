@@ -45,6 +45,7 @@ pub struct Scanner<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    deepest: usize,
     max_depth: usize,
     /// White space between tokens, or a lone surrogate in a string, was seen since the last [`Scanner::copy`] began.
     untidy: bool,
@@ -53,7 +54,7 @@ pub struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     /// A reader of `text` that allows `max_depth` open arrays and objects.
     pub fn new(text: &'a str, max_depth: usize) -> Self {
-        Self { text, at: 0, depth: 0, max_depth, untidy: false }
+        Self { text, at: 0, depth: 0, deepest: 0, max_depth, untidy: false }
     }
 
     /// The kind of the value that comes next.
@@ -159,6 +160,21 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// As [`Scanner::copy`], but gives the text back, borrowed where there was nothing to tidy.
+    pub fn take(&mut self) -> Result<Cow<'a, str>, SyntaxError> {
+        self.next_byte()?;
+        self.untidy = false;
+        let start = self.at;
+        self.skip_value()?;
+        let text = &self.text[start..self.at];
+        if !self.untidy {
+            return Ok(Cow::Borrowed(text));
+        }
+        let mut out = String::with_capacity(text.len());
+        tidy(text, &mut out);
+        Ok(Cow::Owned(out))
+    }
+
     /// Checks that nothing but white space is left.
     pub fn end(&mut self) -> Result<(), SyntaxError> {
         self.blanks();
@@ -166,6 +182,11 @@ impl<'a> Scanner<'a> {
             None => Ok(()),
             Some(&other) => Err(self.unexpected(other, "after top-level value")),
         }
+    }
+
+    /// The most arrays and objects that were open at any one place so far.
+    pub fn deepest(&self) -> usize {
+        self.deepest
     }
 
     // === tokens ===
@@ -197,6 +218,7 @@ impl<'a> Scanner<'a> {
             return Err(SyntaxError::too_deep(self.at));
         }
         self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
         self.at += 1;
         Ok(())
     }

@@ -1,0 +1,198 @@
+//! Processing: a template and its values in, objects out.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::error::{Errors, FieldError, Reason};
+use crate::json::string::push_string;
+use crate::reference::whole;
+use crate::rewrite::{Labels, Rewriter, What, substitute};
+use crate::values::{Value, Values};
+use crate::{Json, Template};
+
+/// How much text references and labels may bring into the objects of one template, in bytes.
+///
+/// A body of 3 MiB can refer half a million times to a value of a megabyte; upstream would try.
+pub const MAX_PROCESSED: usize = 64 << 20;
+
+/// A processed template.
+pub struct Processed<'a> {
+    template: &'a Template<'a>,
+    values: &'a Values<'a>,
+    message: Cow<'a, str>,
+    labels: Option<Labels>,
+    /// The objects with a comma after each but the last.
+    objects: String,
+    /// Where each object ends.
+    ends: Vec<usize>,
+}
+
+/// Substitutes `values` into the message, the labels and the objects of `template`.
+///
+/// Every reference is replaced once; what a value brings in is never searched again. Objects keep
+/// their key order, white space and number spelling. Of keys that are or become equal the last one
+/// stays (upstream's winner depends on Go's map order when substitution made them equal).
+///
+/// # Errors
+/// All faulty objects, each with its index; an object that would make the result too large ends
+/// the work.
+pub fn process<'a>(
+    template: &'a Template<'a>,
+    values: &'a Values<'a>,
+) -> Result<Processed<'a>, Errors> {
+    let mut errors = Errors::default();
+    let message = text(template.message(), "message", values, &mut errors);
+    let labels = template.labels().map(|labels| substitute_labels(labels, values, &mut errors));
+    let labels = labels.as_ref().map(Labels::new);
+    let mut errors = match errors.is_empty() {
+        true => errors,
+        false => return Err(errors),
+    };
+    let (objects, ends) = objects(template, values, labels.as_ref(), &mut errors);
+    errors.or(Processed { template, values, message, labels, objects, ends })
+}
+
+fn objects(
+    template: &Template,
+    values: &Values,
+    labels: Option<&Labels>,
+    errors: &mut Errors,
+) -> (String, Vec<usize>) {
+    let objects = template.objects().unwrap_or_default();
+    let size: usize = objects.iter().map(|object| object.as_str().len() + 64).sum();
+    let mut rewriter = Rewriter::new(Some(values), labels, size + size / 8);
+    let mut ends = Vec::with_capacity(objects.len());
+    for (index, &object) in objects.iter().enumerate() {
+        if index > 0 {
+            rewriter.out().push(',');
+        }
+        if let Err(fault) = rewriter.object(object) {
+            let is_last = matches!(fault.what(), What::TooLong);
+            errors.push(fault.into_error(index, object, labels));
+            if is_last {
+                break;
+            }
+        }
+        ends.push(rewriter.out().len());
+    }
+    (rewriter.into_out(), ends)
+}
+
+/// Labels by their substituted names. Names that become equal: the last in the order of the
+/// unsubstituted names counts.
+fn substitute_labels<'a>(
+    labels: &'a BTreeMap<Cow<'_, str>, Cow<'_, str>>,
+    values: &'a Values<'a>,
+    errors: &mut Errors,
+) -> BTreeMap<Cow<'a, str>, Cow<'a, str>> {
+    let mut substituted = BTreeMap::new();
+    for (name, value) in labels {
+        let name = text(name, "labels", values, errors);
+        let value = text(value, "labels", values, errors);
+        substituted.insert(name, value);
+    }
+    substituted
+}
+
+/// Text outside the objects: a whole-string `${{NAME}}` stands for the value's text, never JSON.
+fn text<'a>(
+    text: &'a str,
+    field: &str,
+    values: &'a Values<'a>,
+    errors: &mut Errors,
+) -> Cow<'a, str> {
+    if let Some(value) = whole(text).and_then(|name| values.get(name)) {
+        return Cow::Borrowed(value.text());
+    }
+    substitute(text, values, Value::text, MAX_PROCESSED).unwrap_or_else(|_| {
+        errors.push(FieldError {
+            field: field.to_owned(),
+            reason: Reason::TooLong,
+            detail: "references make the text larger than 64 MiB".to_owned(),
+        });
+        Cow::Borrowed(text)
+    })
+}
+
+impl<'a> Processed<'a> {
+    /// The processed objects in order.
+    pub fn objects(&self) -> impl Iterator<Item = Json<'_>> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|end| end + 1));
+        starts.zip(&self.ends).map(|(start, &end)| Json::proven(&self.objects[start..end]))
+    }
+
+    /// The substituted message; empty when there is none.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What the template got away with, see [`Template::warnings`].
+    pub fn warnings(&self) -> &[String] {
+        self.template.warnings()
+    }
+
+    /// Appends the fields of the processed Template except `apiVersion`, `kind` and `metadata`,
+    /// without braces: `"message":..,"objects":[..],"parameters":[..],"labels":{..}`. Empty ones
+    /// are left out, but `objects` is always there, `null` if the template has none.
+    pub fn write_fields(&self, out: &mut Vec<u8>) {
+        let mut fields = String::new();
+        if !self.message.is_empty() {
+            fields.push_str("\"message\":");
+            push_string(&mut fields, &self.message);
+            fields.push(',');
+        }
+        fields.push_str("\"objects\":");
+        out.extend_from_slice(fields.as_bytes());
+        match self.template.objects() {
+            Some(_) => self.write_objects(out),
+            None => out.extend_from_slice(b"null"),
+        }
+        fields.clear();
+        self.push_parameters(&mut fields);
+        if let Some(labels) = self.labels.as_ref().filter(|labels| !labels.is_empty()) {
+            fields.push_str(",\"labels\":");
+            fields.push_str(&labels.to_json());
+        }
+        out.extend_from_slice(fields.as_bytes());
+    }
+
+    fn write_objects(&self, out: &mut Vec<u8>) {
+        out.push(b'[');
+        out.extend_from_slice(self.objects.as_bytes());
+        out.push(b']');
+    }
+
+    fn push_parameters(&self, out: &mut String) {
+        let mut before = ",\"parameters\":[";
+        for (parameter, value) in self.template.parameters().iter().zip(self.values.iter()) {
+            out.push_str(before);
+            let generate = if value.is_given() { "" } else { &parameter.generate };
+            parameter.write(out, value.text(), generate);
+            before = ",";
+        }
+        if before == "," {
+            out.push(']');
+        }
+    }
+
+    /// Appends the processed Template, with `metadata` as the body said it.
+    pub fn write_template(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"kind\":\"Template\",\"apiVersion\":\"");
+        out.extend_from_slice(self.template.dialect().api_version().as_bytes());
+        out.extend_from_slice(b"\",\"metadata\":");
+        let metadata = self.template.metadata().map_or("{}", |metadata| metadata.as_str());
+        out.extend_from_slice(metadata.as_bytes());
+        out.push(b',');
+        self.write_fields(out);
+        out.push(b'}');
+    }
+
+    /// Appends the objects as the `v1` List that `oc process` prints.
+    pub fn write_list(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(
+            b"{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{},\"items\":",
+        );
+        self.write_objects(out);
+        out.push(b'}');
+    }
+}

@@ -1,0 +1,92 @@
+//! References to parameters inside text: where they are, not what they become.
+//!
+//! OpenShift's grammar: `${NAME}` anywhere in a string, and `${{NAME}}` as the whole of one. There
+//! is no escape, and what does not match is ordinary text. Both are found in one forward scan.
+
+/// A `${NAME}` inside a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reference<'s> {
+    /// Byte offset of the `$`.
+    pub(crate) start: usize,
+    /// Byte offset after the `}`.
+    pub(crate) end: usize,
+    pub(crate) name: &'s str,
+}
+
+/// The string references of a text, left to right.
+pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = from + text[from..].find("${")?;
+            let name = name_at(text, start + 2);
+            // A name holds no `$`, so nothing between here and its end can start a reference.
+            from = start + 2 + name.len();
+            if !name.is_empty() && text.as_bytes().get(from) == Some(&b'}') {
+                from += 1;
+                return Some(Reference { start, end: from, name });
+            }
+        }
+    })
+}
+
+/// The name in a text that is `${{NAME}}` and nothing else.
+pub(crate) fn whole(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("${{")?.strip_suffix("}}")?;
+    (!name.is_empty() && name_at(name, 0).len() == name.len()).then_some(name)
+}
+
+/// Whether a parameter may be called this.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.is_empty() && name_at(text, 0).len() == text.len()
+}
+
+/// The longest run of name characters at an offset.
+fn name_at(text: &str, from: usize) -> &str {
+    let run = text.as_bytes()[from..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+        .count();
+    &text[from..from + run]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, names: &[&str]) {
+        let found: Vec<_> = references(text).map(|reference| reference.name).collect();
+        assert_eq!(found, names, "{text}");
+        for found in references(text) {
+            assert_eq!(&text[found.start..found.end], format!("${{{}}}", found.name));
+        }
+    }
+
+    #[test]
+    fn string_references_are_found_anywhere() {
+        check("${A}", &["A"]);
+        check("x-${A}${0_b}-y", &["A", "0_b"]);
+        check("$${A} \\${B}", &["A", "B"]);
+        check("${${A}", &["A"]);
+        check("${{A}}-${B}", &["B"]);
+    }
+
+    #[test]
+    fn what_does_not_match_is_text() {
+        for text in
+            ["", "$A", "$(A)", "${A-B}", "${ A }", "${}", "${A", "${{A}}", "${é}", "$", "${"]
+        {
+            check(text, &[]);
+        }
+    }
+
+    #[test]
+    fn a_non_string_reference_is_the_whole_text() {
+        assert_eq!(whole("${{A_1}}"), Some("A_1"));
+        for text in
+            ["${{A}}x", "x${{A}}", "${{A}}\n", "${{}}", "${{A-B}}", "${A}", "${{A}", "${{A}}${{A}}"]
+        {
+            assert_eq!(whole(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The members of a map, and which of them are left when keys repeat.
+//!
+//! JSON may repeat a key, and substitution may make two keys equal. The last one counts. (Where
+//! substitution makes keys collide, upstream's winner depends on Go's map order.) The check sorts
+//! large maps, so a map of a hundred thousand keys costs little more than reading it.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use super::{Rewriter, Wrote};
+
+/// A member of a map, by its places in the output.
+pub(super) struct Member<'a> {
+    /// The key after substitution.
+    pub(super) name: Cow<'a, str>,
+    /// Whether substitution made the key.
+    pub(super) renamed: bool,
+    /// Where the key starts.
+    pub(super) start: usize,
+    /// Where the value starts.
+    pub(super) value: usize,
+    /// Where the value ends.
+    pub(super) end: usize,
+    pub(super) wrote: Wrote,
+    /// Whether it is in the result; known once the map is settled.
+    pub(super) alive: bool,
+}
+
+/// A map that has been read; its members are on the stack.
+pub(super) struct Map {
+    /// Index of its first member on the stack.
+    pub(super) first: usize,
+    /// Where a new member goes, after all that are there.
+    end: usize,
+    is_empty: bool,
+}
+
+/// Up to here comparing every pair is cheaper than sorting.
+const FEW: usize = 16;
+
+impl<'a> Rewriter<'a> {
+    /// Decides which members of a complete map are left and cuts the others out.
+    pub(super) fn settle(&mut self, first: usize, inside: usize) -> Map {
+        let members = &mut self.members[first..];
+        let end = members.last().map_or(inside, |last| last.end);
+        if !choose(members) {
+            let is_empty = members.is_empty();
+            return Map { first, end, is_empty };
+        }
+        let kept = members.iter().rposition(|member| member.alive);
+        let tail = kept.map_or(0, |last| last + 1);
+        for pair in members[..tail].windows(2) {
+            if !pair[0].alive {
+                self.edits.cut(pair[0].start..pair[1].start);
+            }
+        }
+        if tail < members.len() {
+            self.edits.cut(kept.map_or(inside, |last| members[last].end)..end);
+        }
+        let is_empty = kept.is_none();
+        Map { first, end, is_empty }
+    }
+
+    /// The member of that name that is left.
+    pub(super) fn find(&self, map: &Map, name: &str) -> Option<&Member<'a>> {
+        let members = self.members[map.first..].iter();
+        members.rev().find(|member| member.alive && member.name == name)
+    }
+
+    /// Adds members at the end of a map: `write` appends `"key":value`, or nothing.
+    pub(super) fn insert(&mut self, map: &mut Map, write: impl FnOnce(&mut String)) {
+        let comma = !std::mem::replace(&mut map.is_empty, false);
+        self.edits.put(map.end..map.end, |text| {
+            if comma {
+                text.push(',');
+            }
+            write(text);
+        });
+    }
+}
+
+/// Marks the members that are left; true when there are others.
+fn choose(members: &mut [Member]) -> bool {
+    if members.len() <= FEW && !has_pair(members) {
+        let mut removed = false;
+        for member in members {
+            member.alive = member.wrote != Wrote::Nothing;
+            removed |= !member.alive;
+        }
+        return removed;
+    }
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    order.sort_unstable_by(|&a, &b| {
+        (&members[a].name, Reverse(a)).cmp(&(&members[b].name, Reverse(b)))
+    });
+    // From the last to the first of equal names. A member that removes itself takes along those
+    // that it had replaced before substitution, not those that substitution gave its name.
+    let (mut removed, mut won, mut gone) = (false, false, false);
+    for (place, &index) in order.iter().enumerate() {
+        if place == 0 || members[order[place - 1]].name != members[index].name {
+            (won, gone) = (false, false);
+        }
+        let member = &mut members[index];
+        let leaves = member.wrote == Wrote::Nothing;
+        member.alive = !leaves && !won && (member.renamed || !gone);
+        gone |= leaves && !member.renamed;
+        won |= member.alive;
+        removed |= !member.alive;
+    }
+    removed
+}
+
+fn has_pair(members: &[Member]) -> bool {
+    let mut rest = members;
+    while let [member, others @ ..] = rest {
+        if others.iter().any(|other| other.name == member.name) {
+            return true;
+        }
+        rest = others;
+    }
+    false
+}

@@ -1,0 +1,338 @@
+//! What is special at the top of an object: identity, namespace, metadata, lists.
+//!
+//! The rules are those of OpenShift's server. Before substitution: an object needs a `kind`, and a
+//! namespace that is not a reference is removed. After it: `apiVersion` and `kind` are written from
+//! what they then say (which gives old kinds their API group), and labels are added. An object
+//! that has `items` is a list, to which only substitution and the first and third rule apply.
+
+use std::borrow::Cow;
+
+use super::members::Member;
+use super::{Fault, Map, Result, Rewriter, What, Wrote};
+use crate::Json;
+use crate::group::group_of;
+use crate::json::string::push_string;
+use crate::json::{Quoted, Scanner, Syntax};
+use crate::reference::{references, whole};
+use crate::rewrite::substitute;
+use crate::values::{Form, Value};
+
+/// What an object says before substitution. Of a key that is repeated the last one counts.
+#[derive(Default)]
+struct Raw<'a> {
+    /// Empty unless a string.
+    kind: Cow<'a, str>,
+    /// Empty unless a string.
+    api_version: Cow<'a, str>,
+    has_metadata: bool,
+}
+
+impl<'a> Raw<'a> {
+    fn read(object: Json<'a>) -> Self {
+        let mut raw = Raw::default();
+        let mut scanner = Scanner::new(object.as_str());
+        let read = scanner.members(|scanner, key| {
+            let value = scanner.value()?;
+            raw.see(&key.decode(), value);
+            Ok::<(), Syntax>(())
+        });
+        read.expect("an object's text is proven JSON");
+        raw
+    }
+
+    fn see(&mut self, key: &str, value: Json<'a>) {
+        match key {
+            "kind" => self.kind = text_of(value.as_str()).unwrap_or_default(),
+            "apiVersion" => self.api_version = text_of(value.as_str()).unwrap_or_default(),
+            "metadata" => self.has_metadata = true,
+            _ => {}
+        }
+    }
+
+    /// A kind must be there, and an `apiVersion` that is no group and version hides it.
+    fn check(&self) -> Result<()> {
+        if self.kind.is_empty() || self.api_version.matches('/').count() > 1 {
+            return Err(Fault::new(What::MissingKind));
+        }
+        Ok(())
+    }
+}
+
+/// The text of a JSON string, none for other JSON.
+fn text_of(json: &str) -> Option<Cow<'_, str>> {
+    let content = json.strip_prefix('"')?.strip_suffix('"')?;
+    Some(Quoted::proven(content).decode())
+}
+
+impl<'a> Rewriter<'a> {
+    /// Processes one object and appends it to the output; on a fault nothing is appended.
+    pub(crate) fn object(&mut self, object: Json<'a>) -> Result<()> {
+        let start = self.out.len();
+        let result = self.any_object(object);
+        match &result {
+            Ok(()) => self.edits.apply(&mut self.out),
+            Err(_) => self.out.truncate(start),
+        }
+        result
+    }
+
+    fn any_object(&mut self, object: Json<'a>) -> Result<()> {
+        if object.kind() != "object" {
+            return Err(Fault::new(What::NotAnObject));
+        }
+        let start = self.out.len();
+        self.start(object);
+        match self.single(object) {
+            Err(fault) if matches!(fault.what(), What::IsList) => {
+                self.out.truncate(start);
+                self.start(object);
+                self.list_object(object)
+            }
+            // Upstream decodes the object before it substitutes anything.
+            Err(fault) => Err(Raw::read(object).check().err().unwrap_or(fault)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn single(&mut self, object: Json<'a>) -> Result<()> {
+        let mut raw = Raw::default();
+        let mut metadata_anywhere = None;
+        let mut map = self.map(|this, index| {
+            let Member { name, renamed, .. } = &this.members[index];
+            match (&**name, renamed) {
+                ("items", false) => Err(Fault::new(What::IsList)),
+                ("kind" | "apiVersion", false) => {
+                    let name = name.clone();
+                    raw.see(&name, this.peek());
+                    this.value()
+                }
+                ("namespace", false) => {
+                    let find = || Raw::read(object).has_metadata;
+                    if *metadata_anywhere.get_or_insert_with(find) {
+                        this.value()
+                    } else {
+                        this.bare_namespace()
+                    }
+                }
+                ("metadata", renamed) => {
+                    let strip = !renamed;
+                    this.metadata(strip)
+                }
+                _ => this.value(),
+            }
+        })?;
+        raw.check()?;
+        self.flush();
+        self.identify(&mut map)?;
+        if let Some(labels) = self.labels
+            && self.find(&map, "metadata").is_none()
+        {
+            let labels = labels.to_json();
+            self.spend(labels.len())?;
+            self.insert(&mut map, |text| {
+                text.push_str("\"metadata\":{\"labels\":");
+                text.push_str(&labels);
+                text.push('}');
+            });
+        }
+        Ok(())
+    }
+
+    // === Metadata ===
+
+    /// Rewrites the value of `metadata`; `strip` when the namespace rule applies, which looks at
+    /// the text before substitution.
+    fn metadata(&mut self, strip: bool) -> Result<Wrote> {
+        if let Some(Form::Json(json)) = self.form_under_cursor()
+            && json.starts_with('{')
+        {
+            return self.inject(json, |this| this.metadata_map(false));
+        }
+        if self.byte() == b'{' { self.metadata_map(strip) } else { self.value() }
+    }
+
+    fn metadata_map(&mut self, strip: bool) -> Result<Wrote> {
+        let mut map = self.map(|this, index| {
+            let Member { name, renamed, .. } = &this.members[index];
+            match (&**name, this.labels) {
+                ("namespace", _) if strip && !renamed => this.namespace(),
+                ("labels", Some(labels)) => this.own_labels(labels),
+                _ => this.value(),
+            }
+        })?;
+        self.label_metadata(&mut map)?;
+        self.members.truncate(map.first);
+        Ok(Wrote::Other)
+    }
+
+    /// `metadata.namespace`: stays when it is empty or has a reference, else it is removed; what
+    /// is no string becomes the empty string.
+    fn namespace(&mut self) -> Result<Wrote> {
+        match text_of(self.peek().as_str()) {
+            None => self.overwrite("\"\"").map(|()| Wrote::Text),
+            Some(text) if text.is_empty() || references(&text).next().is_some() => self.value(),
+            Some(_) => {
+                self.skip();
+                Ok(Wrote::Nothing)
+            }
+        }
+    }
+
+    /// `namespace` of an object without metadata: blanked unless it has a reference.
+    fn bare_namespace(&mut self) -> Result<Wrote> {
+        match text_of(self.peek().as_str()) {
+            Some(text) if references(&text).next().is_some() => self.value(),
+            _ => self.overwrite("\"\"").map(|()| Wrote::Text),
+        }
+    }
+
+    /// What the string under the cursor stands for, if it is a whole-string reference.
+    pub(super) fn form_under_cursor(&self) -> Option<&'a Form> {
+        if self.byte() != b'"' {
+            return None;
+        }
+        let text = text_of(self.peek().as_str())?;
+        self.lookup(whole(&text)?).map(Value::form)
+    }
+
+    /// The value under the cursor.
+    fn peek(&self) -> Json<'a> {
+        let mut scanner = Scanner::new(&self.text[self.at..]);
+        scanner.value().expect("an object's text is proven JSON")
+    }
+
+    // === Identity ===
+
+    /// Writes `apiVersion` and `kind` as the server would after reading them.
+    fn identify(&mut self, map: &mut Map) -> Result<()> {
+        let text = |name| {
+            let member = self.find(map, name)?;
+            text_of(&self.out[member.value..member.end])
+        };
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let (new_version, new_kind) = identity(
+            api_version.as_deref().unwrap_or_default(),
+            kind.as_deref().unwrap_or_default(),
+        );
+        let changed = |old: Option<Cow<str>>, new: Cow<str>| {
+            (old != Some(new.clone())).then(|| new.into_owned())
+        };
+        let (version, kind) =
+            (changed(api_version.clone(), new_version), changed(kind.clone(), new_kind));
+        for (name, text) in [("apiVersion", version), ("kind", kind)] {
+            if let Some(text) = text {
+                self.set(map, name, &text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a member of a map a text, whether or not it is there.
+    fn set(&mut self, map: &mut Map, name: &str, text: &str) {
+        if let Some(member) = self.find(map, name) {
+            let old = member.value..member.end;
+            self.edits.put(old, |out| push_string(out, text));
+        } else {
+            self.insert(map, |out| {
+                push_string(out, name);
+                out.push(':');
+                push_string(out, text);
+            });
+        }
+    }
+
+    // === Lists ===
+
+    fn list_object(&mut self, object: Json<'a>) -> Result<()> {
+        let raw = Raw::read(object);
+        let mut map = self.map(|this, index| {
+            let Member { name, renamed, .. } = &this.members[index];
+            if name == "items" && !renamed { this.items(&raw) } else { this.value() }
+        })?;
+        raw.check()?;
+        self.flush();
+        self.identify(&mut map)?;
+        if self.labels.is_some() {
+            return Err(Fault::new(What::LabelsOnList));
+        }
+        Ok(())
+    }
+
+    fn items(&mut self, list: &Raw<'a>) -> Result<Wrote> {
+        match self.byte() {
+            b'[' => self.list(|this| this.item(list)),
+            b'n' => self.overwrite("[]").map(|()| Wrote::Other),
+            _ => {
+                let found = self.peek().kind();
+                Err(Fault::new(What::Items { found }))
+            }
+        }
+    }
+
+    /// An item without apiVersion and kind gets those that the list's name promises.
+    fn item(&mut self, list: &Raw<'a>) -> Result<()> {
+        if self.byte() == b'n' {
+            return self.overwrite(&format!(
+                "{{\"apiVersion\":{},\"kind\":{}}}",
+                self.json_text(&list.api_version)?,
+                self.json_text(list.item_kind())?
+            ));
+        }
+        if self.byte() != b'{' {
+            let found = self.peek().kind();
+            return Err(Fault::new(What::Item { found }));
+        }
+        let mut raw = Raw::default();
+        let mut map = self.map(|this, index| {
+            let Member { name, renamed, .. } = &this.members[index];
+            if let ("kind" | "apiVersion", false) = (&**name, renamed) {
+                let name = name.clone();
+                raw.see(&name, this.peek());
+            }
+            this.value()
+        })?;
+        if raw.kind.is_empty() && raw.api_version.is_empty() {
+            let api_version = self.substitute_text(&list.api_version)?;
+            let kind = self.substitute_text(list.item_kind())?;
+            self.set(&mut map, "apiVersion", &api_version);
+            self.set(&mut map, "kind", &kind);
+        }
+        self.members.truncate(map.first);
+        Ok(())
+    }
+
+    fn substitute_text<'s>(&self, text: &'s str) -> Result<Cow<'s, str>> {
+        match self.values {
+            Some(values) => substitute(text, values, Value::text, self.budget)
+                .map_err(|_| Fault::new(What::TooLong)),
+            None => Ok(Cow::Borrowed(text)),
+        }
+    }
+
+    fn json_text(&self, text: &str) -> Result<String> {
+        let mut json = String::new();
+        push_string(&mut json, &self.substitute_text(text)?);
+        Ok(json)
+    }
+}
+
+impl Raw<'_> {
+    fn item_kind(&self) -> &str {
+        self.kind.strip_suffix("List").unwrap_or(&self.kind)
+    }
+}
+
+/// `apiVersion` and `kind` after a round through group, version and kind.
+fn identity<'s>(api_version: &'s str, kind: &'s str) -> (Cow<'s, str>, Cow<'s, str>) {
+    let (group, version) = match api_version.split_once('/') {
+        Some((_, rest)) if rest.contains('/') => return (Cow::Borrowed(""), Cow::Borrowed("")),
+        Some((group, version)) => (group, version),
+        None => ("", api_version),
+    };
+    let api_version = match (group, group_of(kind)) {
+        ("", Some(legacy)) => Cow::Owned(format!("{legacy}/{version}")),
+        ("", None) => Cow::Borrowed(version),
+        _ => Cow::Borrowed(api_version),
+    };
+    (api_version, Cow::Borrowed(kind))
+}

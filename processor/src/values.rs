@@ -1,0 +1,308 @@
+//! From parameters to values: what the caller gave, what the template says, what is generated.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use crate::error::{Errors, FieldError, Reason, go_compact, go_quote};
+use crate::generator::{self, Random};
+use crate::json::{Quoted, Scanner, number, string};
+use crate::rewrite;
+use crate::template::{Parameter, Template};
+
+/// Values that a caller gives to a template's parameters, by name.
+///
+/// A given value replaces the template's and switches its generator off, also when it is empty.
+/// Where a template has a name twice, every one of them gets the value.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    values: BTreeMap<String, String>,
+    ignore_unknown: bool,
+}
+
+impl Overrides {
+    /// No values.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives a value; a later one for the same name replaces it.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.values.insert(name.into(), value.into());
+    }
+
+    /// Accepts names that the template does not have, as `--ignore-unknown-parameters` and the
+    /// Secret of a TemplateInstance do.
+    #[must_use]
+    pub fn ignoring_unknown(mut self) -> Self {
+        self.ignore_unknown = true;
+        self
+    }
+
+    fn check(&self, template: &Template, errors: &mut Errors) {
+        if self.ignore_unknown || self.values.is_empty() {
+            return;
+        }
+        let mut names: Vec<&str> = template.parameters().iter().map(|p| &*p.name).collect();
+        names.sort_unstable();
+        for name in self.values.keys() {
+            if names.binary_search(&name.as_str()).is_err() {
+                errors.push(FieldError {
+                    field: String::new(),
+                    reason: Reason::UnknownParameter { name: name.clone() },
+                    detail: String::new(),
+                });
+            }
+        }
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Overrides {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(values: I) -> Self {
+        let mut overrides = Overrides::new();
+        for (name, value) in values {
+            overrides.set(name, value);
+        }
+        overrides
+    }
+}
+
+/// A value for every parameter of one template. Never logged: values are often secrets.
+pub struct Values<'t> {
+    /// One for each parameter of the template, in its order.
+    list: Vec<Value<'t>>,
+    /// Indices into `list`, by name; a name that stands twice means the last one.
+    names: Vec<usize>,
+}
+
+impl<'t> Values<'t> {
+    /// Settles every parameter: the override, else the template's value, else a generated one.
+    ///
+    /// # Errors
+    /// All of them together: a required parameter that stays empty, a generator or an expression
+    /// that does not exist, and an override for a name that the template does not have.
+    pub fn resolve(
+        template: &'t Template,
+        overrides: &'t Overrides,
+        random: &mut dyn Random,
+    ) -> Result<Self, Errors> {
+        let mut errors = Errors::default();
+        overrides.check(template, &mut errors);
+        let mut list = Vec::with_capacity(template.parameters().len());
+        for (index, parameter) in template.parameters().iter().enumerate() {
+            let given = overrides.values.get(&*parameter.name);
+            match settle(index, parameter, given, random) {
+                Ok(text) => list.push(Value::new(&parameter.name, text, given.is_some())),
+                Err(error) => errors.push(error),
+            }
+        }
+        let mut names: Vec<usize> = (0..list.len()).collect();
+        names.sort_unstable_by_key(|&index| (list[index].name, std::cmp::Reverse(index)));
+        names.dedup_by_key(|index| list[*index].name);
+        errors.or(Values { list, names })
+    }
+
+    /// The value that a reference to `name` stands for.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value<'t>> {
+        let found = self.names.binary_search_by(|&index| self.list[index].name.cmp(name));
+        found.ok().map(|place| &self.list[self.names[place]])
+    }
+
+    /// The values in the order of the template's parameters.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Value<'t>> {
+        self.list.iter()
+    }
+}
+
+fn settle<'t>(
+    index: usize,
+    parameter: &'t Parameter,
+    given: Option<&'t String>,
+    random: &mut dyn Random,
+) -> Result<Cow<'t, str>, FieldError> {
+    let field = || format!("template.parameters[{index}]");
+    let mut value = match given {
+        Some(given) => Cow::Borrowed(given.as_str()),
+        None => Cow::Borrowed(&*parameter.value),
+    };
+    if value.is_empty() && given.is_none() && !parameter.generate.is_empty() {
+        let Parameter { name, generate, from, .. } = parameter;
+        if generate != "expression" {
+            let detail = format!("Unknown generator name '{generate}' for parameter {name}");
+            return Err(FieldError::invalid(field(), go_quote(generate), detail));
+        }
+        value = match generator::generate(from, random) {
+            Ok(text) => Cow::Owned(text),
+            Err(text) => {
+                let mut shown = String::new();
+                parameter.write(&mut shown, parameter.value.as_ref(), generate);
+                return Err(FieldError::invalid(field(), go_compact(&shown), text));
+            }
+        };
+    }
+    if value.is_empty() && parameter.required {
+        let (field, name) = (field(), &parameter.name);
+        let detail = format!("{field}: parameter {name} is required and must be specified");
+        return Err(FieldError::required(field, detail));
+    }
+    Ok(value)
+}
+
+/// What one parameter stands for, in the forms that references need.
+pub(crate) struct Value<'t> {
+    name: &'t str,
+    text: Cow<'t, str>,
+    /// `text` as the content of a JSON string, where that differs.
+    escaped: Option<String>,
+    /// `text` as `${{NAME}}` reads it; made when first asked for.
+    form: OnceLock<Form>,
+    given: bool,
+}
+
+/// What a whole-string `${{NAME}}` becomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The content of a JSON string: the value is none, or is no JSON and stands for itself.
+    Text(String),
+    /// `null`, which removes the member that holds it.
+    Null,
+    /// A number, bool, map or list, free of duplicate keys and lone surrogates.
+    Json(String),
+    /// JSON that nests deeper than any object may.
+    TooDeep,
+}
+
+impl<'t> Value<'t> {
+    fn new(name: &'t str, text: Cow<'t, str>, given: bool) -> Self {
+        let escaped = match string::escape(&text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(escaped) => Some(escaped),
+        };
+        Value { name, text, escaped, form: OnceLock::new(), given }
+    }
+
+    /// The text as it is.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text as the content of a JSON string.
+    pub(crate) fn escaped(&self) -> &str {
+        self.escaped.as_deref().unwrap_or(&self.text)
+    }
+
+    /// Whether the caller gave it, which switches the generator off.
+    pub(crate) fn is_given(&self) -> bool {
+        self.given
+    }
+
+    /// What a whole-string reference becomes.
+    pub(crate) fn form(&self) -> &Form {
+        self.form.get_or_init(|| Form::read(&self.text))
+    }
+}
+
+impl Form {
+    /// Text that is JSON becomes that JSON, any other text stays text.
+    fn read(text: &str) -> Form {
+        let mut scanner = Scanner::new(text);
+        let json = match scanner.value().and_then(|json| scanner.end().map(|()| json)) {
+            Ok(json) => json,
+            Err(syntax) if syntax.is_depth() => return Form::TooDeep,
+            Err(_) => return Form::itself(text),
+        };
+        match json.kind() {
+            "null" => Form::Null,
+            "string" => {
+                let content = &json.as_str()[1..json.as_str().len() - 1];
+                Form::itself(&Quoted::proven(content).decode())
+            }
+            "number" => match number::canonical(json.as_str()) {
+                Some(number) => Form::Json(number.into_owned()),
+                None => Form::itself(text),
+            },
+            "bool" => Form::Json(json.as_str().to_owned()),
+            // A number beyond every float makes Go refuse the whole text; so it stands for itself.
+            _ => rewrite::canonical(json).map_or_else(|| Form::itself(text), Form::Json),
+        }
+    }
+
+    fn itself(text: &str) -> Form {
+        Form::Text(string::escape(text).into_owned())
+    }
+}
+
+impl Parameter<'_> {
+    /// Appends the parameter as JSON, empty fields left out, in the order of the Go type.
+    pub(crate) fn write(&self, out: &mut String, value: &str, generate: &str) {
+        out.push_str("{\"name\":");
+        string::push_string(out, &self.name);
+        let texts = [
+            ("displayName", &*self.display_name),
+            ("description", &*self.description),
+            ("value", value),
+            ("generate", generate),
+            ("from", &*self.from),
+        ];
+        for (key, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+            out.push_str(",\"");
+            out.push_str(key);
+            out.push_str("\":");
+            string::push_string(out, text);
+        }
+        out.push_str(if self.required { ",\"required\":true}" } else { "}" });
+    }
+}
+
+/// Checks what the API server checks when a Template is stored or processed: parameter names.
+///
+/// # Errors
+/// `parameters[i].name` for every name that is empty or no name; an empty list when all are well.
+pub fn validate(template: &Template) -> Errors {
+    let mut errors = Errors::default();
+    for (index, parameter) in template.parameters().iter().enumerate() {
+        let field = || format!("parameters[{index}].name");
+        if parameter.name.is_empty() {
+            errors.push(FieldError::required(field(), String::new()));
+        } else if !crate::reference::is_name(&parameter.name) {
+            let detail = "does not match ^[a-zA-Z0-9_]+$".to_owned();
+            errors.push(FieldError::invalid(field(), go_quote(&parameter.name), detail));
+        }
+    }
+    errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, want: &Form) {
+        assert_eq!(Form::read(text), *want, "{text}");
+    }
+
+    #[test]
+    fn text_that_is_json_becomes_json() {
+        check("1", &Form::Json("1".into()));
+        check(" 1e3 ", &Form::Json("1000".into()));
+        check("true", &Form::Json("true".into()));
+        check("null", &Form::Null);
+        check(r#""q\u0041""#, &Form::Text("qA".into()));
+        check(r#" {"a": 1.0, "a": [2.50]} "#, &Form::Json(r#"{"a": [2.5]}"#.into()));
+        check(r#"{"s":"\ud800"}"#, &Form::Json("{\"s\":\"\u{fffd}\"}".into()));
+    }
+
+    #[test]
+    fn text_that_is_no_json_stands_for_itself() {
+        for text in [
+            "", "abc", "007", "0x10", "+1", "True", "NaN", "'x'", "1e999", "[1e999]", "{\"a\"",
+            "1 2",
+        ] {
+            check(text, &Form::itself(text));
+        }
+    }
+
+    #[test]
+    fn json_beyond_the_depth_limit_is_no_silent_string() {
+        check(&format!("{}{}", "[".repeat(600), "]".repeat(600)), &Form::TooDeep);
+    }
+}

@@ -1,13 +1,33 @@
 //! The way of a request: every filter in its fixed order, on one page.
+//!
+//! panic → audit id → metrics → request info → deadline → authentication → impersonation refused →
+//! max in flight → authorization → dispatch. What a filter refuses never reaches a later one.
 
+mod answer;
+mod fixed;
+mod watch;
+
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Instant;
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use http::Request;
+use http::header::{AUTHORIZATION, CONNECTION};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Version as Protocol};
 
-use crate::authn::User;
-use crate::limits::Body;
+use crate::authn::{Authenticator, Peer, User};
+use crate::authz::{Attributes, Authorizer, check};
+use crate::health::Health;
+use crate::limits::{Body, InFlight, Limits};
+use crate::metrics::{self, Metrics, Route};
 use crate::request::RequestInfo;
+use crate::status::Error;
+use crate::stop::{Phase, Stop};
+use crate::version::Version;
+
+use self::fixed::FixedPaths;
 
 /// The body of an answer.
 pub use axum::body::Body as ResponseBody;
@@ -17,10 +37,10 @@ pub type Response = http::Response<ResponseBody>;
 
 /// What stands behind the filters: discovery, OpenAPI and the resources.
 ///
-/// A request arrives here with its sender known and allowed. Its `Authorization`, `X-Remote-*`
-/// and `Impersonate-*` headers are gone. The chain adds `Audit-Id` and, unless the answer has
-/// one, `Cache-Control`; it cuts a request off at its deadline by dropping the future, and ends
-/// the body of a watch when the server stops.
+/// A request arrives here with its sender known and allowed. Its `Authorization` and `X-Remote-*`
+/// headers are gone, and it has no `Impersonate-*`. The chain adds `Audit-Id` and, unless the
+/// answer has one, `Cache-Control`; it cuts a request off at its deadline by dropping the future,
+/// and ends the body of a watch when the server stops.
 pub trait Dispatch: Send + Sync + 'static {
     /// Answers a request, or says with `None` that nothing lives at a path which is no resource
     /// of a served group: the chain then answers 404 with the list of paths, as upstream does.
@@ -37,4 +57,231 @@ pub trait Dispatch: Send + Sync + 'static {
 
     /// The paths served that are no resources, such as `/apis/g.example/v1`, for `/` and for 404.
     fn paths(&self) -> Vec<String>;
+}
+
+/// What a chain is made of.
+pub struct Parties {
+    /// Finds out who asks.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Decides what they may do.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// Answers.
+    pub dispatch: Arc<dyn Dispatch>,
+    /// The checks behind `/healthz`, `/livez` and `/readyz`; the chain adds `shutdown`.
+    pub health: Health,
+    /// What `/metrics` shows.
+    pub metrics: Arc<Metrics>,
+    /// What `/version` shows.
+    pub version: Version,
+    /// Bounds on every request.
+    pub limits: Limits,
+}
+
+/// The filters in front of a [`Dispatch`], for all connections of a server.
+pub struct Chain {
+    authenticator: Arc<dyn Authenticator>,
+    authorizer: Arc<dyn Authorizer>,
+    dispatch: Arc<dyn Dispatch>,
+    fixed: FixedPaths,
+    metrics: Arc<Metrics>,
+    limits: Limits,
+    inflight: Arc<InFlight>,
+    stop: Arc<Stop>,
+}
+
+impl Chain {
+    /// Puts the filters in front of `parties.dispatch`.
+    pub fn new(parties: Parties) -> Arc<Self> {
+        let Parties { authenticator, authorizer, dispatch, health, metrics, version, limits } =
+            parties;
+        let stop = Arc::new(Stop::default());
+        let inflight = Arc::new(InFlight::new(&limits));
+        fixed::report_shutdown(&health, &stop);
+        let fixed = FixedPaths::new(health, &metrics, &inflight, &version, &dispatch);
+        let chain =
+            Self { authenticator, authorizer, dispatch, fixed, metrics, limits, inflight, stop };
+        Arc::new(chain)
+    }
+
+    /// Answers a request of `peer`. It never fails: whatever goes wrong is an answer too.
+    pub async fn serve(&self, request: Request<Body>, peer: &Peer) -> Response {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        let audit_id = answer::audit_id(&parts.headers);
+        let info = Arc::new(RequestInfo::new(&parts.method, &parts.uri));
+        let route = self.route(&parts, &info);
+        let is_http2 = parts.version == Protocol::HTTP_2;
+
+        let work = self.within_deadline(parts, body, &info, peer);
+        let mut outcome = match AssertUnwindSafe(work).catch_unwind().await {
+            Ok(outcome) => outcome,
+            Err(_panic) => {
+                tracing::error!(path = info.path, verb = info.verb.as_str(), "request panicked");
+                Outcome::known(answer::panicked())
+            }
+        };
+
+        let response = &mut outcome.response;
+        answer::finish(response, &info, audit_id);
+        // Whoever cannot be made to pay for it does not keep an HTTP/2 connection
+        // (CVE-2023-44487); nobody keeps one of a server that leaves.
+        let leaving = self.stop.phase() != Phase::Serving;
+        if leaving || (is_http2 && outcome.is_unknown_sender) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        let size = http_body::Body::size_hint(response.body()).exact();
+        let (code, took) = (response.status(), started.elapsed());
+        let is_watch = info.is_long_running() && code.is_success();
+        let open = is_watch.then(|| self.metrics.opened(&route));
+        self.metrics.answered(route, metrics::dry_run(&info), code, size, took);
+        match open {
+            Some(open) => outcome.response.map(|body| watch::until_stop(body, open, &self.stop)),
+            None => outcome.response,
+        }
+    }
+
+    async fn within_deadline(
+        &self,
+        parts: Parts,
+        body: Body,
+        info: &Arc<RequestInfo>,
+        peer: &Peer,
+    ) -> Outcome {
+        let deadline = match self.limits.deadline(info) {
+            Ok(Some(deadline)) => deadline,
+            Ok(None) => return self.identified(parts, body, info, peer).await,
+            Err(error) => return Outcome::known(answer::refuse(&error)),
+        };
+        let work = self.identified(parts, body, info, peer);
+        match tokio::time::timeout(deadline.after, work).await {
+            Ok(outcome) => outcome,
+            Err(_) => Outcome::known(answer::refuse(&deadline.passed())),
+        }
+    }
+
+    async fn identified(
+        &self,
+        mut parts: Parts,
+        body: Body,
+        info: &Arc<RequestInfo>,
+        peer: &Peer,
+    ) -> Outcome {
+        let user = match self.authenticator.authenticate(&parts.headers, peer).await {
+            Ok(Some(user)) => user,
+            Ok(None) => return Outcome::unknown(answer::refuse(&Error::unauthorized())),
+            Err(why) => {
+                tracing::info!(%why, path = info.path, "credential rejected");
+                return Outcome::unknown(answer::refuse(&Error::unauthorized()));
+            }
+        };
+        strip_identity(&mut parts.headers);
+        let response = match self.allowed(&parts.headers, info, &user).await {
+            Ok(place) => {
+                let request = Request::from_parts(parts, body);
+                let response = self.dispatched(request, info, &user).await;
+                drop(place);
+                response
+            }
+            Err(error) => answer::refuse(&error),
+        };
+        Outcome { response, is_unknown_sender: user.is_anonymous() }
+    }
+
+    /// The place among the requests at work that this request takes, if it may be served.
+    async fn allowed(
+        &self,
+        headers: &HeaderMap,
+        info: &RequestInfo,
+        user: &User,
+    ) -> Result<impl Sized + use<>, Error> {
+        refuse_impersonation(headers, user)?;
+        let place = self.inflight.enter(info, user)?;
+        check(self.authorizer.as_ref(), &Attributes::of(user, info)).await?;
+        Ok(place)
+    }
+
+    async fn dispatched(
+        &self,
+        request: Request<Body>,
+        info: &Arc<RequestInfo>,
+        user: &Arc<User>,
+    ) -> Response {
+        if !info.is_resource_request
+            && let Some(response) = self.fixed.answer(request.method(), info).await
+        {
+            return response;
+        }
+        match self.dispatch.handle(request, info.clone(), user.clone()).await {
+            Some(response) => response,
+            None => self.fixed.not_found(),
+        }
+    }
+
+    fn route(&self, parts: &Parts, info: &RequestInfo) -> Route {
+        let served = info.is_resource_request && self.dispatch.serves(info);
+        let path = if info.is_resource_request { None } else { FixedPaths::label(&info.path) };
+        Route::new(&parts.method, &parts.headers, info, served, path)
+    }
+
+    pub(crate) fn stop(&self) -> &Arc<Stop> {
+        &self.stop
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+/// An answer, and whether its receiver proved no identity.
+struct Outcome {
+    response: Response,
+    is_unknown_sender: bool,
+}
+
+impl Outcome {
+    fn known(response: Response) -> Self {
+        Self { response, is_unknown_sender: false }
+    }
+
+    fn unknown(response: Response) -> Self {
+        Self { response, is_unknown_sender: true }
+    }
+}
+
+/// Takes away what says who the sender is: from here on only the [`User`] does.
+fn strip_identity(headers: &mut HeaderMap) {
+    headers.remove(AUTHORIZATION);
+    let is_remote = |name: &&HeaderName| name.as_str().starts_with("x-remote-");
+    if headers.keys().any(|name| is_remote(&name)) {
+        let names: Vec<_> = headers.keys().filter(is_remote).cloned().collect();
+        for name in names {
+            headers.remove(name);
+        }
+    }
+}
+
+/// Acting as somebody else is kube-apiserver's business, which replaces the sender before it
+/// forwards a request. A request that still asks for it must not run as the one who asks.
+fn refuse_impersonation(headers: &HeaderMap, user: &User) -> Result<(), Error> {
+    let asks = |name: &&HeaderName| name.as_str().starts_with("impersonate-");
+    let Some(header) = headers.keys().find(asks) else { return Ok(()) };
+    let kind = if header == "impersonate-group" { "groups" } else { "users" };
+    let whom = headers.get(header).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let attributes = Attributes {
+        user,
+        verb: "impersonate",
+        is_resource_request: true,
+        path: "",
+        group: "",
+        version: "v1",
+        namespace: "",
+        resource: kind,
+        subresource: "",
+        name: whom,
+    };
+    Err(attributes.forbidden(""))
 }

@@ -2,15 +2,22 @@
 //! resource is about.
 
 pub mod authn;
+pub mod authz;
 pub mod chain;
 pub mod codec;
 pub mod continuation;
 pub mod field;
+pub mod health;
 pub mod limits;
+pub mod metrics;
 pub mod names;
 pub mod request;
 pub mod selector;
+pub mod server;
 pub mod status;
+mod stop;
+pub mod tls;
+pub mod version;
 
 pub use merge;
 pub use schema;

@@ -2,8 +2,12 @@
 //!
 //! Inside the server everything is JSON text; only here does another encoding exist.
 
+pub(crate) mod answer;
+pub(crate) mod body;
 pub mod negotiate;
+mod pretty;
 mod warning;
+mod yaml;
 
 pub use negotiate::{Accepted, Media, Offer, Transform};
 pub use warning::Warnings;

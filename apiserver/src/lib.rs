@@ -1,22 +1,37 @@
 //! A generic Kubernetes API server: everything that every resource shares, and nothing that one
 //! resource is about.
 
+pub mod server;
+mod stop;
+pub mod tls;
+
 pub mod authn;
 pub mod authz;
 pub mod chain;
-pub mod codec;
+pub mod limits;
+pub mod request;
+
+pub mod api;
+mod handlers;
+pub mod resource;
+pub mod store;
+
 pub mod continuation;
 pub mod field;
-pub mod health;
-pub mod limits;
-pub mod metrics;
+mod managers;
+pub mod meta;
 pub mod names;
-pub mod request;
+pub mod object;
+pub mod options;
 pub mod selector;
-pub mod server;
 pub mod status;
-mod stop;
-pub mod tls;
+
+pub mod codec;
+pub mod table;
+
+pub mod environment;
+pub mod health;
+pub mod metrics;
 pub mod version;
 
 pub use merge;

@@ -175,6 +175,7 @@ struct Inner {
     reason: Reason,
     message: String,
     details: Option<Details>,
+    continuation: String,
 }
 
 impl std::error::Error for Error {}
@@ -188,13 +189,25 @@ impl fmt::Display for Error {
 impl Error {
     /// An error with a message of its own. Prefer the named constructors: they carry the known texts.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { reason, message: message.into(), details: None }))
+        Self(Box::new(Inner {
+            reason,
+            message: message.into(),
+            details: None,
+            continuation: String::new(),
+        }))
     }
 
     /// The same error with other details.
     #[must_use]
     pub fn with_details(mut self, details: Details) -> Self {
         self.0.details = Some(details);
+        self
+    }
+
+    /// The same error with a continue token, from which a list can go on in another revision.
+    #[must_use]
+    pub fn with_continuation(mut self, token: String) -> Self {
+        self.0.continuation = token;
         self
     }
 
@@ -385,7 +398,7 @@ impl Error {
         Status {
             kind: "Status",
             api_version: "v1",
-            metadata: Empty {},
+            metadata: Metadata { continuation: &self.0.continuation },
             status: "Failure",
             message: &self.0.message,
             reason: self.0.reason.as_str(),
@@ -396,7 +409,10 @@ impl Error {
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
-struct Empty {}
+struct Metadata<'a> {
+    #[serde(rename = "continue", skip_serializing_if = "str::is_empty")]
+    continuation: &'a str,
+}
 
 /// The `Status` body of a failure.
 #[derive(Clone, Debug, Serialize)]
@@ -404,7 +420,7 @@ pub struct Status<'a> {
     kind: &'static str,
     #[serde(rename = "apiVersion")]
     api_version: &'static str,
-    metadata: Empty,
+    metadata: Metadata<'a>,
     status: &'static str,
     message: &'a str,
     reason: &'static str,

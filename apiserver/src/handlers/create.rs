@@ -1,0 +1,46 @@
+//! POST to a collection.
+
+use http::StatusCode;
+
+use super::Call;
+use crate::chain::Response;
+use crate::codec::{Warnings, body};
+use crate::limits::Body;
+use crate::managers;
+use crate::resource::Serves;
+use crate::status::Error;
+
+impl Call<'_> {
+    /// Creates an object, or answers one that is not stored.
+    pub(super) async fn create(&self, body: Body) -> Result<Response, Error> {
+        let definition = &self.resource.definition;
+        let accepted = self.accepted()?;
+        let options = self.write_options("CreateOptions")?;
+        let text = body::read(definition.kind, self.headers, body).await?;
+        let mut warnings = Warnings::default();
+        let mut incoming =
+            body::decode(definition, &text, options.field_validation, &mut warnings)?;
+        incoming.object.meta.wipe_system_fields();
+        self.settle_namespace(&mut incoming.object)?;
+        let cx = self.context(options.dry_run, options.field_validation);
+        let object = match &self.resource.serves {
+            Serves::Stored(strategy) => {
+                managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
+                incoming.object.meta.managed_fields =
+                    managers::after_create(definition, &incoming.object, &options.manager, cx.now);
+                let object = incoming.into_stored();
+                warnings.extend(strategy.warnings(&object));
+                self.store.create(self.resource, &cx, object).await?
+            }
+            Serves::Created(create) => {
+                managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
+                incoming.object.meta.managed_fields =
+                    managers::after_create(definition, &incoming.object, &options.manager, cx.now);
+                let (object, told) = create.create(&cx, incoming.object).await?;
+                warnings.extend(told);
+                object
+            }
+        };
+        self.answer_object(StatusCode::CREATED, accepted, &object, &warnings)
+    }
+}

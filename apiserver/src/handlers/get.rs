@@ -1,0 +1,30 @@
+//! GET of one object.
+
+use http::StatusCode;
+
+use super::Call;
+use crate::chain::Response;
+use crate::codec::Warnings;
+use crate::object::Stored;
+use crate::options::Wanted;
+use crate::status::Error;
+
+impl Call<'_> {
+    /// Answers a stored object: a copy of what is stored, with its revision put in.
+    pub(super) async fn get(&self) -> Result<Response, Error> {
+        let accepted = self.accepted()?;
+        let name = self.info.required_name()?;
+        if self.info.query.flag("export") {
+            return Err(Error::bad_request(
+                "the export parameter, deprecated since v1.14, is no longer supported",
+            ));
+        }
+        let version = self.info.query.get("resourceVersion").unwrap_or_default();
+        let wanted = Wanted::parse(version)
+            .map_err(|why| Error::bad_request(format!("invalid resource version: {why}")))?;
+        let definition = &self.resource.definition;
+        let entry = self.store.get(definition, &self.info.namespace, name, wanted).await?;
+        let stored = Stored::new(&entry.value, entry.revision)?;
+        self.answer_stored(StatusCode::OK, accepted, &stored, &Warnings::default())
+    }
+}

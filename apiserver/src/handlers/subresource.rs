@@ -1,0 +1,61 @@
+//! What stands below an object's name.
+
+use http::StatusCode;
+
+use super::Call;
+use crate::chain::Response;
+use crate::codec::negotiate::{self, Offer};
+use crate::codec::{Warnings, answer, body};
+use crate::limits::Body;
+use crate::object::Stored;
+use crate::options::Wanted;
+use crate::request::Verb;
+use crate::resource::{Action, Get, Post, Subresource};
+use crate::status::Error;
+
+impl Call<'_> {
+    /// Answers a request to a subresource.
+    pub(super) async fn subresource(&self, body: Body) -> Result<Response, Error> {
+        let subresource =
+            self.resource.subresource(&self.info.subresource).ok_or_else(Error::no_route)?;
+        match (&subresource.action, &self.info.verb) {
+            (Action::Get(get), Verb::Get) => self.get_document(get.as_ref()).await,
+            (Action::Post(post), Verb::Create) => self.post(subresource, post.as_ref(), body).await,
+            _ => Err(Error::method_not_allowed()),
+        }
+    }
+
+    async fn parent(&self) -> Result<crate::object::Object, Error> {
+        let name = self.info.required_name()?;
+        let definition = &self.resource.definition;
+        let entry = self.store.get(definition, &self.info.namespace, name, Wanted::Newest).await?;
+        Stored::new(&entry.value, entry.revision)?.to_object()
+    }
+
+    async fn get_document(&self, get: &dyn Get) -> Result<Response, Error> {
+        let accepted = negotiate::negotiate(self.wish(), Offer::Plain)?;
+        let parent = self.parent().await?;
+        let cx = self.context(false, crate::resource::FieldValidation::Warn);
+        let document = get.get(&cx, &parent)?;
+        answer::answer(StatusCode::OK, accepted, document.into(), &Warnings::default())
+    }
+
+    async fn post(
+        &self,
+        subresource: &Subresource,
+        post: &dyn Post,
+        body: Body,
+    ) -> Result<Response, Error> {
+        let accepted = self.accepted()?;
+        let options = self.write_options("CreateOptions")?;
+        let text = body::read(subresource.definition.kind, self.headers, body).await?;
+        let mut warnings = Warnings::default();
+        let incoming =
+            body::decode(&subresource.definition, &text, options.field_validation, &mut warnings)?;
+        let parent = self.parent().await?;
+        let cx = self.context(options.dry_run, options.field_validation);
+        let (object, told) = post.post(&cx, parent, incoming.object).await?;
+        warnings.extend(told);
+        self.answer_object(StatusCode::CREATED, accepted, &object, &warnings)
+    }
+}

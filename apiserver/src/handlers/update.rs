@@ -1,0 +1,44 @@
+//! PUT of one object.
+
+use http::StatusCode;
+
+use super::Call;
+use crate::chain::Response;
+use crate::codec::{Warnings, body};
+use crate::limits::Body;
+use crate::managers;
+use crate::status::Error;
+use crate::store::Revised;
+
+impl Call<'_> {
+    /// Replaces a stored object.
+    pub(super) async fn update(&self, body: Body) -> Result<Response, Error> {
+        let definition = &self.resource.definition;
+        let accepted = self.accepted()?;
+        self.info.required_name()?;
+        let options = self.write_options("UpdateOptions")?;
+        let text = body::read(definition.kind, self.headers, body).await?;
+        let mut warnings = Warnings::default();
+        let mut incoming =
+            body::decode(definition, &text, options.field_validation, &mut warnings)?;
+        self.settle_namespace(&mut incoming.object)?;
+        self.check_name(&incoming.object)?;
+        managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
+        let cx = self.context(options.dry_run, options.field_validation);
+        let sent = incoming.object.clone();
+        let new = incoming.into_stored();
+        let object = self
+            .store
+            .update(self.resource, &cx, |old| {
+                let mut object = new.clone();
+                object.meta.managed_fields =
+                    managers::after_update(definition, old, &sent, &options.manager, cx.now);
+                Ok(Revised { object, uid_is_precondition: true })
+            })
+            .await?;
+        if let Some(strategy) = self.resource.strategy() {
+            warnings.extend(strategy.warnings(&object));
+        }
+        self.answer_object(StatusCode::OK, accepted, &object, &warnings)
+    }
+}

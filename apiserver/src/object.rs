@@ -1,0 +1,300 @@
+//! Objects as the machinery holds them: typed metadata, and the rest as the JSON text it came as.
+//!
+//! A stored value is the text of the metadata and the fields, without kind, apiVersion and
+//! resourceVersion: the first two belong to the resource it is read through, the third is the
+//! revision of the store. It says where the third goes, so that reading is a copy and no parsing.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use storage::Revision;
+
+use crate::meta::ObjectMeta;
+use crate::status::Error;
+
+/// An object between decoding and encoding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    /// Its metadata.
+    pub meta: ObjectMeta,
+    /// Everything but apiVersion, kind and metadata.
+    pub fields: Fields,
+}
+
+/// The members of an object besides apiVersion, kind and metadata: JSON text, joined by commas,
+/// without the braces, as the schema's normal form wants it (no unknown and no repeated member).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields(String);
+
+impl Fields {
+    /// Takes text that a decoder has proven, or that was written from typed values.
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The members in their order: key, and value as JSON text.
+    pub fn iter(&self) -> Members<'_> {
+        Members { rest: &self.0 }
+    }
+
+    /// One member's value as JSON text.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    /// The members as one JSON object.
+    pub fn to_json(&self) -> String {
+        format!("{{{}}}", self.0)
+    }
+}
+
+/// The members of [`Fields`].
+#[derive(Clone, Debug)]
+pub struct Members<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
+        // A key of a schema holds nothing that JSON escapes.
+        let (key, rest) = rest.strip_prefix('"')?.split_once('"')?;
+        let rest = rest.trim_start().strip_prefix(':')?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&'a RawValue>();
+        let value = values.next()?.ok()?.get();
+        self.rest = &rest[values.byte_offset()..];
+        Some((key, value))
+    }
+}
+
+impl Object {
+    /// The value to store. The resourceVersion is left out: it is not known before the commit.
+    pub fn to_stored(&self) -> Vec<u8> {
+        let unrevised;
+        let meta = if self.meta.resource_version.is_empty() {
+            &self.meta
+        } else {
+            unrevised = ObjectMeta { resource_version: String::new(), ..self.meta.clone() };
+            &unrevised
+        };
+        let identity = serde_json::to_vec(&Identity::of(meta)).expect("strings are always JSON");
+        let gap = u32::try_from(identity.len() - 1).expect("names are short");
+        let mut out = Vec::with_capacity(self.fields.0.len() + 512);
+        out.push(FORMAT);
+        out.extend_from_slice(&gap.to_le_bytes());
+        self.write_from_metadata(meta, &mut out);
+        out
+    }
+
+    /// Appends the object as clients see it. `head` is [`crate::resource::Definition::head`].
+    pub fn write(&self, head: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(head.as_bytes());
+        self.write_from_metadata(&self.meta, out);
+    }
+
+    fn write_from_metadata(&self, meta: &ObjectMeta, out: &mut Vec<u8>) {
+        serde_json::to_writer(&mut *out, meta).expect("metadata is always JSON");
+        if !self.fields.0.is_empty() {
+            out.push(b',');
+            out.extend_from_slice(self.fields.0.as_bytes());
+        }
+        out.push(b'}');
+    }
+
+    /// The object as clients see it. `head` is [`crate::resource::Definition::head`].
+    pub fn to_text(&self, head: &str) -> String {
+        let mut out = Vec::with_capacity(head.len() + self.fields.0.len() + 512);
+        self.write(head, &mut out);
+        String::from_utf8(out).expect("written from text")
+    }
+}
+
+/// The members of the metadata that precede resourceVersion.
+#[derive(serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Identity<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    generate_name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    namespace: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    self_link: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    uid: &'a str,
+}
+
+impl<'a> Identity<'a> {
+    fn of(meta: &'a ObjectMeta) -> Self {
+        Self {
+            name: &meta.name,
+            generate_name: &meta.generate_name,
+            namespace: &meta.namespace,
+            self_link: &meta.self_link,
+            uid: &meta.uid,
+        }
+    }
+}
+
+/// The first byte of a stored value: the version of its layout. Four bytes follow, the length of
+/// the text before the gap into which the resourceVersion goes, little-endian; then the text.
+const FORMAT: u8 = 1;
+const HEADER: usize = 5;
+
+/// A stored value, read where it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored<'a> {
+    /// From the `{` of the metadata to the `}` of the object.
+    text: &'a str,
+    gap: usize,
+    revision: Revision,
+}
+
+impl<'a> Stored<'a> {
+    /// A view on a value of the store.
+    ///
+    /// # Errors
+    /// 500, when the store holds something that this server did not write.
+    pub fn new(value: &'a [u8], revision: Revision) -> Result<Self, Error> {
+        let unreadable = || Error::internal("a stored value is not readable");
+        let (header, text) = value.split_first_chunk::<HEADER>().ok_or_else(unreadable)?;
+        let [FORMAT, gap @ ..] = *header else { return Err(unreadable()) };
+        let gap = u32::from_le_bytes(gap) as usize;
+        let text = std::str::from_utf8(text).map_err(|_| unreadable())?;
+        if gap < "{".len() || !text.is_char_boundary(gap) || !text.starts_with('{') {
+            return Err(unreadable());
+        }
+        Ok(Self { text, gap, revision })
+    }
+
+    /// The revision at which the object was last written.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The metadata, or a part of it, as a typed value; the fields are not looked at.
+    ///
+    /// # Errors
+    /// 500, when the stored metadata is not readable.
+    pub fn metadata<T: Deserialize<'a>>(&self) -> Result<T, Error> {
+        self.split_metadata().map(|(metadata, _)| metadata)
+    }
+
+    /// The whole object, parsed as far as [`Object`] goes.
+    ///
+    /// # Errors
+    /// 500, when the stored metadata is not readable.
+    pub fn to_object(&self) -> Result<Object, Error> {
+        let (mut meta, rest): (ObjectMeta, _) = self.split_metadata()?;
+        let fields = rest.strip_prefix(',').unwrap_or(rest).strip_suffix('}').unwrap_or_default();
+        meta.resource_version = self.revision.to_string();
+        Ok(Object { meta, fields: Fields(fields.to_owned()) })
+    }
+
+    /// The metadata, and the text that follows it.
+    fn split_metadata<T: Deserialize<'a>>(&self) -> Result<(T, &'a str), Error> {
+        let mut values = serde_json::Deserializer::from_str(self.text).into_iter::<T>();
+        match values.next() {
+            Some(Ok(metadata)) => Ok((metadata, &self.text[values.byte_offset()..])),
+            Some(Err(error)) => Err(Error::internal(format_args!("stored metadata: {error}"))),
+            None => Err(Error::internal("a stored value has no metadata")),
+        }
+    }
+
+    /// Appends the object as clients see it. `head` is [`crate::resource::Definition::head`].
+    pub fn write(&self, head: &str, out: &mut Vec<u8>) {
+        out.reserve(head.len() + self.text.len() + 40);
+        out.extend_from_slice(head.as_bytes());
+        self.write_revised(self.text, out);
+    }
+
+    /// Appends only the metadata, as a JSON object with its resourceVersion.
+    ///
+    /// # Errors
+    /// 500, when the stored metadata is not readable.
+    pub fn write_metadata(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        let metadata: &RawValue = self.metadata()?;
+        self.write_revised(metadata.get(), out);
+        Ok(())
+    }
+
+    fn write_revised(&self, text: &str, out: &mut Vec<u8>) {
+        use std::io::Write as _;
+        let (before, after) = text.split_at(self.gap.min(text.len()));
+        out.extend_from_slice(before.as_bytes());
+        let (lead, trail) = match (before == "{", after.starts_with('}')) {
+            (false, _) => (",", ""),
+            (true, true) => ("", ""),
+            (true, false) => ("", ","),
+        };
+        // Writing to a Vec cannot fail.
+        let _ = write!(out, "{lead}\"resourceVersion\":\"{}\"{trail}", self.revision);
+        out.extend_from_slice(after.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "{\"kind\":\"K\",\"apiVersion\":\"g/v\",\"metadata\":";
+
+    fn object(name: &str) -> Object {
+        let labels = [("l".to_owned(), "1".to_owned())].into();
+        Object {
+            meta: ObjectMeta { name: name.into(), labels, ..ObjectMeta::default() },
+            fields: Fields::new("\"x\":[1, {\"y\":\"}\"}],\"z\":null".into()),
+        }
+    }
+
+    #[test]
+    fn a_stored_object_reads_back_with_its_revision_where_the_original_has_it() {
+        for name in ["a", "é\"", ""] {
+            let bytes = object(name).to_stored();
+            let stored = Stored::new(&bytes, Revision::new(7)).unwrap();
+            let mut expected = object(name);
+            expected.meta.resource_version = "7".into();
+            assert_eq!(stored.to_object().unwrap(), expected);
+
+            let mut direct = Vec::new();
+            stored.write(HEAD, &mut direct);
+            assert_eq!(String::from_utf8(direct).unwrap(), expected.to_text(HEAD));
+            let mut metadata = Vec::new();
+            stored.write_metadata(&mut metadata).unwrap();
+            assert_eq!(metadata, serde_json::to_vec(&expected.meta).unwrap());
+            assert_eq!(expected.to_stored(), bytes);
+        }
+    }
+
+    #[test]
+    fn members_are_found_whatever_stands_in_their_values() {
+        let object = object("a");
+        assert_eq!(object.fields.get("x"), Some("[1, {\"y\":\"}\"}]"));
+        assert_eq!(object.fields.get("z"), Some("null"));
+        assert_eq!(object.fields.get("y"), None);
+    }
+
+    #[test]
+    fn an_object_without_fields_and_metadata_is_still_an_object() {
+        let empty = Object { meta: ObjectMeta::default(), fields: Fields::default() };
+        let mut out = Vec::new();
+        empty.write(HEAD, &mut out);
+        assert_eq!(out, b"{\"kind\":\"K\",\"apiVersion\":\"g/v\",\"metadata\":{}}");
+    }
+
+    #[test]
+    fn a_foreign_value_is_an_internal_error_and_no_panic() {
+        for value in [&b"{}"[..], b"", b"\x01\x01\0\0\0{", b"\x01\xff\xff\xff\xff{}", b"\xff"] {
+            if let Ok(stored) = Stored::new(value, Revision::new(1)) {
+                stored.to_object().unwrap_err();
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! What a resource says of itself: names, schema, rules. The verbs are written once, in
+//! [`crate::handlers`]; here stands only what is peculiar to one resource.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use schema::Schema;
+
+use crate::authn::User;
+use crate::field;
+use crate::object::Object;
+use crate::status::{Error, Subject};
+use crate::table::{Cell, Column};
+
+/// Where the objects of a resource live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In a namespace.
+    Namespaced,
+    /// In the cluster as a whole.
+    Cluster,
+}
+
+/// The names and the schema of a kind, and where it is served.
+#[derive(Debug)]
+pub struct Definition {
+    /// The API group, e.g. `template.openshift.io`.
+    pub group: &'static str,
+    /// The version, e.g. `v1`.
+    pub version: &'static str,
+    /// The kind, e.g. `Template`.
+    pub kind: &'static str,
+    /// The resource, as in URLs, e.g. `templates`.
+    pub plural: &'static str,
+    /// The resource in the singular, e.g. `template`.
+    pub singular: &'static str,
+    /// Where its objects live.
+    pub scope: Scope,
+    /// Names that kubectl accepts for it.
+    pub short_names: &'static [&'static str],
+    /// Groups of resources that it belongs to, e.g. `all`.
+    pub categories: &'static [&'static str],
+    /// Versions and kinds that a body may carry besides its own, e.g. `("v1", "Template")`.
+    pub aliases: &'static [(&'static str, &'static str)],
+    /// The kind's schema.
+    pub schema: Schema,
+}
+
+impl Definition {
+    /// `group/version`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_owned()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// The resource, as storage errors name it.
+    pub fn resource(&self) -> Subject<'_> {
+        Subject { group: self.group, kind: self.plural }
+    }
+
+    /// The kind, as validation errors name it.
+    pub fn subject(&self) -> Subject<'_> {
+        Subject { group: self.group, kind: self.kind }
+    }
+
+    /// The beginning of every object of this kind, up to its metadata.
+    pub fn head(&self) -> String {
+        format!(
+            "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":",
+            self.kind,
+            self.api_version()
+        )
+    }
+
+    /// The beginning of all keys under which objects of this resource are stored, with `/` at its end.
+    pub fn key_prefix(&self) -> String {
+        format!("/{}/{}/", self.group, self.plural)
+    }
+
+    /// Whether the objects live in namespaces.
+    pub fn is_namespaced(&self) -> bool {
+        self.scope == Scope::Namespaced
+    }
+}
+
+/// Who asks, for what, and how.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The authenticated user.
+    pub user: &'a User,
+    /// The namespace of the request; empty where there is none.
+    pub namespace: &'a str,
+    /// The object's name in the request; empty where there is none.
+    pub name: &'a str,
+    /// Whether nothing may be changed.
+    pub dry_run: bool,
+    /// What to do with input that has a second reading.
+    pub field_validation: FieldValidation,
+    /// The time of the request.
+    pub now: Timestamp,
+}
+
+/// What happens to unknown and repeated fields (`fieldValidation`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// They are dropped silently.
+    Ignore,
+    /// They are dropped, with a `Warning` header each.
+    #[default]
+    Warn,
+    /// They are a 400.
+    Strict,
+}
+
+/// What is peculiar to a stored resource. The machinery calls these in this order:
+/// `prepare_for_create`, `validate`, `warnings`; or `prepare_for_update`, `validate_update`, `warnings`.
+pub trait Strategy: Send + Sync + 'static {
+    /// Clears what a client may not set. The metadata is in order by then.
+    fn prepare_for_create(&self, cx: &Context<'_>, object: &mut Object) {
+        let _ = (cx, object);
+    }
+
+    /// Everything that is wrong with an object's fields; it must not change anything.
+    fn validate(&self, object: &Object) -> Vec<field::Error>;
+
+    /// Restores what a client may not change.
+    fn prepare_for_update(&self, cx: &Context<'_>, object: &mut Object, old: &Object) {
+        let _ = (cx, object, old);
+    }
+
+    /// Everything that is wrong with an object's fields as a successor of `old`.
+    fn validate_update(&self, object: &Object, old: &Object) -> Vec<field::Error> {
+        let _ = old;
+        self.validate(object)
+    }
+
+    /// What the user should hear although the object is accepted.
+    fn warnings(&self, object: &Object) -> Vec<String> {
+        let _ = object;
+        Vec::new()
+    }
+
+    /// Whether a PUT may go without a resourceVersion.
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    /// Whether DELETE answers with the deleted object rather than with a `Status`.
+    fn returns_deleted(&self) -> bool {
+        false
+    }
+
+    /// The columns between `Name` and `Age`.
+    fn columns(&self) -> &'static [Column] {
+        &[]
+    }
+
+    /// One cell for every one of [`Strategy::columns`].
+    fn cells(&self, object: &Object) -> Vec<Cell> {
+        let _ = object;
+        Vec::new()
+    }
+}
+
+/// A resource that is answered and not stored, such as a review or a processed template.
+pub trait Create: Send + Sync + 'static {
+    /// Answers the object that was sent, changed; it becomes a 201. The second value are warnings.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the object, with every field's path.
+    fn create<'a>(
+        &'a self,
+        cx: &'a Context<'a>,
+        object: Object,
+    ) -> BoxFuture<'a, Result<(Object, Vec<String>), Error>>;
+}
+
+/// A subresource that takes a POST and answers an object of its resource's kind.
+pub trait Post: Send + Sync + 'static {
+    /// Answers `parent` as `body` asks; it becomes a 201. The second value are warnings.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the body, with every field's path.
+    fn post<'a>(
+        &'a self,
+        cx: &'a Context<'a>,
+        parent: Object,
+        body: Object,
+    ) -> BoxFuture<'a, Result<(Object, Vec<String>), Error>>;
+}
+
+/// A subresource that is read: a document about its parent.
+pub trait Get: Send + Sync + 'static {
+    /// The document, as JSON text.
+    ///
+    /// # Errors
+    /// Whatever keeps the parent from having one.
+    fn get(&self, cx: &Context<'_>, parent: &Object) -> Result<String, Error>;
+}
+
+/// How a resource is served.
+pub enum Serves {
+    /// Stored, with all eight verbs.
+    Stored(Box<dyn Strategy>),
+    /// Answered on create, and gone.
+    Created(Box<dyn Create>),
+}
+
+/// How a subresource is served.
+pub enum Action {
+    /// POST with a body of the subresource's own kind.
+    Post(Box<dyn Post>),
+    /// GET.
+    Get(Box<dyn Get>),
+}
+
+/// A subresource, `/RESOURCE/NAME/SUBRESOURCE`.
+pub struct Subresource {
+    /// Its name in the URL.
+    pub name: &'static str,
+    /// The kind of the body, for a POST; of the answer, for a GET. Its plural is the resource's
+    /// and its own name, as `templates/processed`.
+    pub definition: Definition,
+    /// What it does.
+    pub action: Action,
+}
+
+/// A resource of an API version.
+pub struct Resource {
+    /// Names and schema.
+    pub definition: Definition,
+    /// What is done with its objects.
+    pub serves: Serves,
+    /// What stands below its objects' names.
+    pub subresources: Vec<Subresource>,
+}
+
+impl Resource {
+    /// A resource without subresources.
+    pub fn new(definition: Definition, serves: Serves) -> Self {
+        Self { definition, serves, subresources: Vec::new() }
+    }
+
+    /// The same with one more subresource.
+    #[must_use]
+    pub fn with(mut self, subresource: Subresource) -> Self {
+        self.subresources.push(subresource);
+        self
+    }
+
+    /// The verbs that work, in alphabetical order, as discovery lists them.
+    pub fn verbs(&self) -> &'static [&'static str] {
+        match self.serves {
+            Serves::Stored(_) => {
+                &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+            }
+            Serves::Created(_) => &["create"],
+        }
+    }
+
+    /// The rules of a stored resource.
+    pub fn strategy(&self) -> Option<&dyn Strategy> {
+        match &self.serves {
+            Serves::Stored(strategy) => Some(strategy.as_ref()),
+            Serves::Created(_) => None,
+        }
+    }
+
+    /// A subresource by its name.
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|subresource| subresource.name == name)
+    }
+}
+
+impl Subresource {
+    /// The verbs that work.
+    pub fn verbs(&self) -> &'static [&'static str] {
+        match self.action {
+            Action::Post(_) => &["create"],
+            Action::Get(_) => &["get"],
+        }
+    }
+}
+
+/// A version of an API group.
+pub struct ApiVersion {
+    /// The version, e.g. `v1`.
+    pub name: &'static str,
+    /// Its resources.
+    pub resources: Vec<Arc<Resource>>,
+}
+
+/// An API group; its first version is the preferred one.
+pub struct ApiGroup {
+    /// The group, e.g. `template.openshift.io`.
+    pub name: &'static str,
+    /// Its versions, the preferred one first.
+    pub versions: Vec<ApiVersion>,
+}
+
+/// Finds a resource among all groups.
+pub fn find<'a>(
+    groups: &'a [ApiGroup],
+    group: &str,
+    version: &str,
+    resource: &str,
+) -> Option<&'a Arc<Resource>> {
+    groups
+        .iter()
+        .find(|candidate| candidate.name == group)?
+        .versions
+        .iter()
+        .find(|candidate| candidate.name == version)?
+        .resources
+        .iter()
+        .find(|candidate| candidate.definition.plural == resource)
+}

@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use inputs::Input;
-use side::{Side, Sample};
+use side::{Sample, Side};
 
 #[derive(Parser)]
 struct Args {
@@ -49,7 +49,10 @@ fn main() -> Result<()> {
     let mut formwork = Side::start("formwork", &std::env::current_exe()?, &["--worker"])?;
 
     println!("decode, process, encode: median of {} rounds in turns", args.rounds);
-    println!("{:<8} {:>9} {:>14} {:>14} {:>8} {:>8}", "input", "bytes", "original", "formwork", "wall", "cpu");
+    println!(
+        "{:<8} {:>9} {:>14} {:>14} {:>8} {:>8}",
+        "input", "bytes", "original", "formwork", "wall", "cpu"
+    );
     let turn = Duration::from_millis(args.turn_ms);
     for input in inputs::prepare(&args.templates, &args.scratch)? {
         side::compare(&mut original, &mut formwork, &input)?;

@@ -65,7 +65,8 @@ impl Side {
 
     pub(crate) fn run(&mut self, input: &Input, times: usize) -> Result<Sample> {
         let answer = self.ask(&format!("run {} {times}", input.path.display()))?;
-        let numbers: Vec<f64> = answer.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+        let numbers: Vec<f64> =
+            answer.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
         let [wall, cpu] = numbers[..] else { bail!("{} answered {answer:?}", self.name) };
         Ok(Sample { wall: wall / times as f64, cpu: cpu / times as f64 })
     }
@@ -75,7 +76,11 @@ impl Side {
         let mut text = self.ask(&format!("show {}", input.path.display()))?;
         let answer: Value = serde_json::from_str(&text)?;
         for parameter in answer["parameters"].as_array().into_iter().flatten() {
-            let (Some(name), Some(value)) = (parameter["name"].as_str(), parameter["value"].as_str()) else { continue };
+            let (Some(name), Some(value)) =
+                (parameter["name"].as_str(), parameter["value"].as_str())
+            else {
+                continue;
+            };
             if input.generated.iter().any(|generated| generated == name) {
                 text = text.replace(value, &format!("<{name}>"));
             }

@@ -37,7 +37,8 @@ fn obey(order: &str) -> Result<String> {
 
 fn process(body: &[u8]) -> Result<Vec<u8>> {
     let template = Template::parse(str::from_utf8(body)?, Dialect::OpenShift)?;
-    let values = Values::resolve(&template, &Overrides::default(), &mut System(rand::rng()))?;
+    let overrides = Overrides::new();
+    let values = Values::resolve(&template, &overrides, &mut System(rand::rng()))?;
     let processed = processor::process(&template, &values)?;
     let mut answer = Vec::new();
     processed.write_template(&mut answer);

@@ -4,7 +4,7 @@
 //! listed as it was at a revision and its changes followed from there. What the bytes mean is not known here: objects,
 //! versions, selectors and resourceVersion strings belong to the API server.
 //!
-//! A [`Backend`] is the database ([`memory`]); the [`Cache`] stands before it and answers every read and
+//! A [`Backend`] is the database ([`memory`], [`redb`](mod@redb)); the [`Cache`] stands before it and answers every read and
 //! watch of a running server from memory. [`conformance`] says what a backend must do, as tests.
 
 pub mod revision;
@@ -23,6 +23,8 @@ mod log;
 
 pub mod memory;
 
+pub mod redb;
+
 pub mod cache;
 
 pub mod compactor;
@@ -37,5 +39,6 @@ pub use error::{Error, Result};
 pub use event::{Batch, Change, Entry, Event};
 pub use key::{InvalidKey, Key, Prefix};
 pub use memory::Memory;
+pub use redb::Redb;
 pub use revision::Revision;
 pub use snapshot::Snapshot;

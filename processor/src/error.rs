@@ -128,11 +128,16 @@ pub struct Errors {
 const MAX_ERROR_TEXT: usize = 4 << 20;
 
 impl Errors {
-    /// Adds an error, unless there is too much text already.
     pub(crate) fn push(&mut self, error: FieldError) {
+        self.push_with(|| error);
+    }
+
+    /// Adds an error, unless there is too much text already; then it is not even made.
+    pub(crate) fn push_with(&mut self, make: impl FnOnce() -> FieldError) {
         if self.size > MAX_ERROR_TEXT {
             return;
         }
+        let error = make();
         let value = match &error.reason {
             Reason::Invalid { value } => value.len(),
             _ => 0,

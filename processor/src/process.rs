@@ -44,10 +44,9 @@ pub fn process<'a>(
     let message = text(template.message(), "message", values, &mut errors);
     let labels = template.labels().map(|labels| substitute_labels(labels, values, &mut errors));
     let labels = labels.as_ref().map(Labels::new);
-    let mut errors = match errors.is_empty() {
-        true => errors,
-        false => return Err(errors),
-    };
+    if !errors.is_empty() {
+        return Err(errors);
+    }
     let (objects, ends) = objects(template, values, labels.as_ref(), &mut errors);
     errors.or(Processed { template, values, message, labels, objects, ends })
 }
@@ -68,7 +67,7 @@ fn objects(
         }
         if let Err(fault) = rewriter.object(object) {
             let is_last = matches!(fault.what(), What::TooLong);
-            errors.push(fault.into_error(index, object, labels));
+            errors.push_with(|| fault.into_error(index, object, labels));
             if is_last {
                 break;
             }
@@ -151,7 +150,7 @@ impl<'a> Processed<'a> {
         self.push_parameters(&mut fields);
         if let Some(labels) = self.labels.as_ref().filter(|labels| !labels.is_empty()) {
             fields.push_str(",\"labels\":");
-            fields.push_str(&labels.to_json());
+            labels.push_json(&mut fields);
         }
         out.extend_from_slice(fields.as_bytes());
     }

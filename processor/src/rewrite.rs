@@ -15,6 +15,7 @@ mod members;
 mod object;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::json::{Quoted, Scanner, number, scan, string};
 use crate::reference::{references, whole};
@@ -289,11 +290,11 @@ impl<'a> Rewriter<'a> {
         self.replace(start, self.at, "")?;
         let outside = (self.text, self.at, self.copied, self.values.take());
         (self.text, self.at, self.copied) = (json, 0, 0);
-        let wrote = rewrite(self)?;
+        let wrote = rewrite(self);
         self.flush();
         (self.text, self.at, self.copied, self.values) = outside;
         self.spend(json.len())?;
-        Ok(wrote)
+        wrote
     }
 
     /// Replaces the value under the cursor.
@@ -399,6 +400,12 @@ impl<'a> Rewriter<'a> {
     fn flush(&mut self) {
         self.out.push_str(&self.text[self.copied..self.at]);
         self.copied = self.at;
+    }
+
+    /// Notes that `old`, a range of the output, will be what `write` appends.
+    fn put(&mut self, old: Range<usize>, write: impl FnOnce(&mut String)) -> Result<()> {
+        let size = self.edits.put(old, write);
+        self.spend(size)
     }
 
     fn spend(&mut self, size: usize) -> Result<()> {

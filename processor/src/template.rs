@@ -14,7 +14,7 @@ use std::fmt;
 use crate::{Dialect, Json, ParseError};
 
 /// A Template read from a body, borrowing from it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Template<'t> {
     dialect: Dialect,
     api_version: Cow<'t, str>,
@@ -29,7 +29,7 @@ pub struct Template<'t> {
 }
 
 /// One parameter of a Template. An empty string and an absent field are the same, as in Go.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Parameter<'t> {
     /// What references call it.
     pub name: Cow<'t, str>,
@@ -45,6 +45,18 @@ pub struct Parameter<'t> {
     pub from: Cow<'t, str>,
     /// Whether an empty value is refused.
     pub required: bool,
+}
+
+/// Without the value, which may be a secret.
+impl fmt::Debug for Parameter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parameter")
+            .field("name", &self.name)
+            .field("value", &"<redacted>")
+            .field("generate", &self.generate)
+            .field("required", &self.required)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A field that the API does not have, or that is given twice. Strict decoding refuses it.
@@ -76,6 +88,17 @@ impl fmt::Display for Stray {
     }
 }
 
+/// Without message and objects, which may hold secrets.
+impl fmt::Debug for Template<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template")
+            .field("dialect", &self.dialect)
+            .field("metadata", &self.metadata)
+            .field("parameters", &self.parameters)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'t> Template<'t> {
     /// Reads a JSON body.
     ///
@@ -104,7 +127,7 @@ impl<'t> Template<'t> {
         &self.kind
     }
 
-    /// `metadata` as the body says it, whatever it is.
+    /// `metadata` as the body says it: a map, its fields unchecked.
     pub fn metadata(&self) -> Option<Json<'t>> {
         self.metadata
     }

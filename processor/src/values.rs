@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::OnceLock;
 
 use crate::error::{Errors, FieldError, Reason, go_compact, go_quote};
@@ -14,7 +15,7 @@ use crate::template::{Parameter, Template};
 ///
 /// A given value replaces the template's and switches its generator off, also when it is empty.
 /// Where a template has a name twice, every one of them gets the value.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Overrides {
     values: BTreeMap<String, String>,
     ignore_unknown: bool,
@@ -57,6 +58,13 @@ impl Overrides {
     }
 }
 
+/// The names only: values may be secrets.
+impl fmt::Debug for Overrides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.values.keys()).finish()
+    }
+}
+
 impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Overrides {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(values: I) -> Self {
         let mut overrides = Overrides::new();
@@ -83,7 +91,7 @@ impl<'t> Values<'t> {
     /// that does not exist, and an override for a name that the template does not have.
     pub fn resolve(
         template: &'t Template,
-        overrides: &'t Overrides,
+        overrides: &Overrides,
         random: &mut dyn Random,
     ) -> Result<Self, Errors> {
         let mut errors = Errors::default();
@@ -117,12 +125,12 @@ impl<'t> Values<'t> {
 fn settle<'t>(
     index: usize,
     parameter: &'t Parameter,
-    given: Option<&'t String>,
+    given: Option<&String>,
     random: &mut dyn Random,
 ) -> Result<Cow<'t, str>, FieldError> {
     let field = || format!("template.parameters[{index}]");
     let mut value = match given {
-        Some(given) => Cow::Borrowed(given.as_str()),
+        Some(given) => Cow::Owned(given.clone()),
         None => Cow::Borrowed(&*parameter.value),
     };
     if value.is_empty() && given.is_none() && !parameter.generate.is_empty() {

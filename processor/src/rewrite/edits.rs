@@ -29,12 +29,14 @@ impl Edits {
         self.put(old, |_| {});
     }
 
-    /// Replaces `old` by what `write` appends.
-    pub(super) fn put(&mut self, old: Range<usize>, write: impl FnOnce(&mut String)) {
+    /// Replaces `old` by what `write` appends, and says how much that is.
+    pub(super) fn put(&mut self, old: Range<usize>, write: impl FnOnce(&mut String)) -> usize {
         let start = self.texts.len();
         write(&mut self.texts);
         let new = start..self.texts.len();
+        let size = new.len();
         self.list.push(Edit { old, new });
+        size
     }
 
     /// Makes all changes; positions are those of `out` before any of them.

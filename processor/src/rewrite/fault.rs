@@ -98,12 +98,17 @@ impl Fault {
                 unmarshal(found, "struct field decodeList.items of type []json.RawMessage")
             }
             What::Item { found } => unmarshal(found, "value of type map[string]interface {}"),
-            What::LabelsOnList => FieldError::invalid(
-                format!("item[{index}].labels"),
-                labels.map(|labels| go_compact(&labels.to_json())).unwrap_or_default(),
-                "label could not be applied: object does not implement the Object interfaces"
-                    .to_owned(),
-            ),
+            What::LabelsOnList => {
+                let mut shown = String::new();
+                labels.inspect(|labels| labels.push_json(&mut shown));
+                let detail =
+                    "label could not be applied: object does not implement the Object interfaces";
+                FieldError::invalid(
+                    format!("item[{index}].labels"),
+                    go_compact(&shown),
+                    detail.to_owned(),
+                )
+            }
             What::TooLong => FieldError {
                 field: format!("item[{index}].objects"),
                 reason: Reason::TooLong,

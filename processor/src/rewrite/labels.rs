@@ -44,8 +44,11 @@ impl Labels {
         self.list.is_empty()
     }
 
-    pub(crate) fn to_json(&self) -> String {
-        format!("{{{}}}", self.members)
+    /// Appends all labels as a map.
+    pub(crate) fn push_json(&self, out: &mut String) {
+        out.push('{');
+        out.push_str(&self.members);
+        out.push('}');
     }
 
     fn find(&self, name: &str) -> Option<usize> {
@@ -63,23 +66,37 @@ fn push_member(out: &mut String, name: &str, value: &str) {
 }
 
 impl<'a> Rewriter<'a> {
-    /// Gives a complete `metadata` map the labels that its own `labels` member did not take.
+    /// Gives a complete `metadata` map the labels, unless it has `labels` and they are there.
     pub(super) fn label_metadata(&mut self, map: &mut Map) -> Result<()> {
-        if let Some(labels) = self.labels
-            && self.find(map, "labels").is_none()
-        {
-            self.spend(labels.members.len())?;
-            self.insert(map, |text| {
-                text.push_str("\"labels\":");
-                text.push_str(&labels.to_json());
-            });
+        let Some(labels) = self.labels else {
+            return Ok(());
+        };
+        if self.find(map, "labels").is_some() {
+            return Ok(());
         }
-        Ok(())
+        self.insert(map, |text| {
+            text.push_str("\"labels\":");
+            labels.push_json(text);
+        })
+    }
+
+    /// Gives a complete object without `metadata` one that has the labels.
+    pub(super) fn label_object(&mut self, map: &mut Map) -> Result<()> {
+        let Some(labels) = self.labels else {
+            return Ok(());
+        };
+        if self.find(map, "metadata").is_some() {
+            return Ok(());
+        }
+        self.insert(map, |text| {
+            text.push_str("\"metadata\":{\"labels\":");
+            labels.push_json(text);
+            text.push('}');
+        })
     }
 
     /// Rewrites the value of `metadata.labels` and merges the template's labels into it.
     pub(super) fn own_labels(&mut self, labels: &'a Labels) -> Result<Wrote> {
-        self.spend(labels.members.len())?;
         if let Some(Form::Json(json)) = self.form_under_cursor()
             && json.starts_with('{')
         {
@@ -91,8 +108,7 @@ impl<'a> Rewriter<'a> {
         let start = self.place();
         let wrote = self.value()?;
         if wrote != Wrote::Nothing {
-            let old = start..self.place();
-            self.edits.put(old, |text| text.push_str(&labels.to_json()));
+            self.put(start..self.place(), |text| labels.push_json(text))?;
         }
         Ok(wrote)
     }
@@ -100,42 +116,45 @@ impl<'a> Rewriter<'a> {
     fn label_map(&mut self, labels: &'a Labels) -> Result<Wrote> {
         let start = self.place();
         let mut map = self.map(|this, _| this.value())?;
-        let own = &self.members[map.first..];
-        if own.iter().any(|own| own.alive && own.wrote == Wrote::Other) {
-            let old = start..self.place();
-            self.edits.put(old, |text| text.push_str(&labels.to_json()));
+        let own = || self.members[map.first..].iter().filter(|own| own.alive);
+        if own().any(|own| own.wrote == Wrote::Other) {
+            self.put(start..self.place(), |text| labels.push_json(text))?;
         } else {
-            let mut taken = Vec::new();
-            for own in own.iter().filter(|own| own.alive) {
-                if let Some(index) = labels.find(&own.name) {
-                    self.edits
-                        .put(own.value..own.end, |text| text.push_str(&labels.list[index].value));
-                    taken.push(index);
-                } else if own.wrote == Wrote::Null {
-                    self.edits.put(own.value..own.end, |text| text.push_str("\"\""));
-                }
-            }
-            self.add_labels(&mut map, labels, taken);
+            self.merge_labels(&mut map, labels)?;
         }
         self.members.truncate(map.first);
         Ok(Wrote::Other)
     }
 
-    /// Adds the labels that are not `taken`, which are the object's own.
-    fn add_labels(&mut self, map: &mut Map, labels: &Labels, mut taken: Vec<usize>) {
+    /// Merges into labels that are all texts or null.
+    fn merge_labels(&mut self, map: &mut Map, labels: &Labels) -> Result<()> {
+        let mut taken = Vec::new();
+        for index in map.first..self.members.len() {
+            let own = &self.members[index];
+            if !own.alive {
+                continue;
+            }
+            let old = own.value..own.end;
+            if let Some(label) = labels.find(&own.name) {
+                self.put(old, |text| text.push_str(&labels.list[label].value))?;
+                taken.push(label);
+            } else if own.wrote == Wrote::Null {
+                self.put(old, |text| text.push_str("\"\""))?;
+            }
+        }
         if taken.len() == labels.list.len() {
-            return;
+            return Ok(());
         }
         if taken.is_empty() {
             return self.insert(map, |text| text.push_str(&labels.members));
         }
         taken.sort_unstable();
-        let mut members = String::new();
+        let mut others = String::new();
         for (index, label) in labels.list.iter().enumerate() {
             if taken.binary_search(&index).is_err() {
-                push_member(&mut members, &label.name, &label.value);
+                push_member(&mut others, &label.name, &label.value);
             }
         }
-        self.insert(map, |text| text.push_str(&members));
+        self.insert(map, |text| text.push_str(&others))
     }
 }

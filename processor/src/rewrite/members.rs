@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use super::{Rewriter, Wrote};
+use super::{Result, Rewriter, Wrote};
 
 /// A member of a map, by its places in the output.
 pub(super) struct Member<'a> {
@@ -67,15 +67,15 @@ impl<'a> Rewriter<'a> {
         members.rev().find(|member| member.alive && member.name == name)
     }
 
-    /// Adds members at the end of a map: `write` appends `"key":value`, or nothing.
-    pub(super) fn insert(&mut self, map: &mut Map, write: impl FnOnce(&mut String)) {
+    /// Adds members at the end of a map: `write` appends `"key":value`.
+    pub(super) fn insert(&mut self, map: &mut Map, write: impl FnOnce(&mut String)) -> Result<()> {
         let comma = !std::mem::replace(&mut map.is_empty, false);
-        self.edits.put(map.end..map.end, |text| {
+        self.put(map.end..map.end, |text| {
             if comma {
                 text.push(',');
             }
             write(text);
-        });
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::group::group_of;
 use crate::json::string::push_string;
 use crate::json::{Quoted, Scanner, Syntax};
 use crate::reference::{references, whole};
-use crate::rewrite::substitute;
+use crate::rewrite::{canonical, substitute};
 use crate::values::{Form, Value};
 
 /// What an object says before substitution. Of a key that is repeated the last one counts.
@@ -68,12 +68,37 @@ impl<'a> Rewriter<'a> {
     /// Processes one object and appends it to the output; on a fault nothing is appended.
     pub(crate) fn object(&mut self, object: Json<'a>) -> Result<()> {
         let start = self.out.len();
-        let result = self.any_object(object);
-        match &result {
-            Ok(()) => self.edits.apply(&mut self.out),
-            Err(_) => self.out.truncate(start),
+        match self.any_object(object) {
+            Ok(()) => {
+                self.edits.apply(&mut self.out);
+                Ok(())
+            }
+            Err(fault) => {
+                self.out.truncate(start);
+                self.without_repeats(object, fault)
+            }
         }
-        result
+    }
+
+    /// Upstream never sees the first of two equal keys, so a fault in it does not count.
+    fn without_repeats(&mut self, object: Json<'a>, fault: Fault) -> Result<()> {
+        let text = match fault.what() {
+            What::TooLong | What::NotAnObject => None,
+            _ => canonical(object).filter(|text| text != object.as_str()),
+        };
+        let Some(text) = text else {
+            return Err(fault);
+        };
+        let mut again = Rewriter::new(self.values, self.labels, text.len());
+        again.budget = self.budget;
+        let result = again.any_object(Json::proven(&text));
+        self.budget = again.budget;
+        if result.is_err() {
+            return Err(fault);
+        }
+        again.edits.apply(&mut again.out);
+        self.out.push_str(&again.out);
+        Ok(())
     }
 
     fn any_object(&mut self, object: Json<'a>) -> Result<()> {
@@ -124,18 +149,7 @@ impl<'a> Rewriter<'a> {
         raw.check()?;
         self.flush();
         self.identify(&mut map)?;
-        if let Some(labels) = self.labels
-            && self.find(&map, "metadata").is_none()
-        {
-            let labels = labels.to_json();
-            self.spend(labels.len())?;
-            self.insert(&mut map, |text| {
-                text.push_str("\"metadata\":{\"labels\":");
-                text.push_str(&labels);
-                text.push('}');
-            });
-        }
-        Ok(())
+        self.label_object(&mut map)
     }
 
     // === Metadata ===
@@ -214,31 +228,30 @@ impl<'a> Rewriter<'a> {
             api_version.as_deref().unwrap_or_default(),
             kind.as_deref().unwrap_or_default(),
         );
-        let changed = |old: Option<Cow<str>>, new: Cow<str>| {
-            (old != Some(new.clone())).then(|| new.into_owned())
+        let changed = |old: &Option<Cow<str>>, new: Cow<str>| {
+            (old.as_ref() != Some(&new)).then(|| new.into_owned())
         };
-        let (version, kind) =
-            (changed(api_version.clone(), new_version), changed(kind.clone(), new_kind));
-        for (name, text) in [("apiVersion", version), ("kind", kind)] {
+        let new_version = changed(&api_version, new_version);
+        let new_kind = changed(&kind, new_kind);
+        for (name, text) in [("apiVersion", new_version), ("kind", new_kind)] {
             if let Some(text) = text {
-                self.set(map, name, &text);
+                self.set(map, name, &text)?;
             }
         }
         Ok(())
     }
 
     /// Gives a member of a map a text, whether or not it is there.
-    fn set(&mut self, map: &mut Map, name: &str, text: &str) {
+    fn set(&mut self, map: &mut Map, name: &str, text: &str) -> Result<()> {
         if let Some(member) = self.find(map, name) {
             let old = member.value..member.end;
-            self.edits.put(old, |out| push_string(out, text));
-        } else {
-            self.insert(map, |out| {
-                push_string(out, name);
-                out.push(':');
-                push_string(out, text);
-            });
+            return self.put(old, |out| push_string(out, text));
         }
+        self.insert(map, |out| {
+            push_string(out, name);
+            out.push(':');
+            push_string(out, text);
+        })
     }
 
     // === Lists ===
@@ -294,8 +307,8 @@ impl<'a> Rewriter<'a> {
         if raw.kind.is_empty() && raw.api_version.is_empty() {
             let api_version = self.substitute_text(&list.api_version)?;
             let kind = self.substitute_text(list.item_kind())?;
-            self.set(&mut map, "apiVersion", &api_version);
-            self.set(&mut map, "kind", &kind);
+            self.set(&mut map, "apiVersion", &api_version)?;
+            self.set(&mut map, "kind", &kind)?;
         }
         self.members.truncate(map.first);
         Ok(())

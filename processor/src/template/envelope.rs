@@ -60,7 +60,13 @@ impl<'t> Template<'t> {
                         text(scanner, "struct field Template.apiVersion of type string")?;
                 }
                 "kind" => self.kind = text(scanner, "struct field Template.kind of type string")?,
-                "metadata" => self.metadata = Some(scanner.value()?),
+                "metadata" => {
+                    let target = "struct field Template.metadata of type v1.ObjectMeta";
+                    self.metadata = match enter(scanner, b'{', target)? {
+                        true => Some(scanner.value()?),
+                        false => None,
+                    };
+                }
                 "message" => {
                     self.message = text(scanner, "struct field Template.message of type string")?;
                 }

@@ -15,6 +15,8 @@ pub enum Problem {
     NotSupported(String, Vec<String>),
     /// It must not be set, or not by this user.
     Forbidden,
+    /// It names something that is not there; the value as Go prints it.
+    NotFound(String),
     /// It stands twice; the value as Go prints it.
     Duplicate(String),
     /// It is longer than so many bytes.
@@ -90,6 +92,7 @@ impl Error {
                 );
             }
             Problem::Forbidden => "Forbidden".to_owned(),
+            Problem::NotFound(value) => format!("Not found: {value}"),
             Problem::Duplicate(value) => format!("Duplicate value: {value}"),
             Problem::TooLong(limit) => {
                 return format!("Too long: may not be more than {limit} bytes");
@@ -105,6 +108,7 @@ impl Error {
             Problem::Invalid(_) => "FieldValueInvalid",
             Problem::NotSupported(..) => "FieldValueNotSupported",
             Problem::Forbidden => "FieldValueForbidden",
+            Problem::NotFound(_) => "FieldValueNotFound",
             Problem::Duplicate(_) => "FieldValueDuplicate",
             Problem::TooLong(_) => "FieldValueTooLong",
         };

@@ -3,6 +3,7 @@
 //! Everything works on JSON text and leaves what it does not touch as it came: numbers keep their digits and opaque values their
 //! key order. There is no I/O and no clock here; times are arguments. Which changes are allowed is not decided here either.
 
+mod document;
 pub mod managed;
 mod patch;
 

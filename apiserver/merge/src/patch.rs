@@ -3,7 +3,6 @@
 //! Neither is taken from a crate: patches are applied to text of which only the touched containers are opened, so that numbers and key
 //! order elsewhere survive, negative indices count from the end as Kubernetes allows, and size and depth are bounded on the way.
 
-mod document;
 mod json;
 mod merge;
 

@@ -456,6 +456,11 @@ impl Schema {
         &self.form
     }
 
+    /// The value of an absent field.
+    pub fn default_json(&self) -> Option<&Value> {
+        self.default.as_ref()
+    }
+
     /// The struct that this is, if it is one.
     pub fn as_object(&self) -> Option<&Object> {
         match &self.form {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use schema::json::{Scanner, compact};
 use schema::{Limits, Schema};
 
-use super::document::Node;
+use crate::document::Node;
 use super::{MAX_COPIED, MAX_DEPTH, MAX_OPERATIONS, PatchError, Patched};
 
 /// Applies a JSON patch to a document.

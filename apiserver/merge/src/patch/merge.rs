@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schema::json::{Scanner, ValueKind, compact};
 use schema::{DecodeError, Stray, SyntaxError, TypeError};
 
-use super::document::Node;
+use crate::document::Node;
 use super::{MAX_DEPTH, PatchError, Patched};
 
 /// Applies a merge patch to a document.

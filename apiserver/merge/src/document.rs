@@ -12,7 +12,7 @@ const LAZY_LEVELS: usize = 32;
 
 /// A value: text that nobody has looked into, or a container that is open.
 #[derive(Debug, Clone)]
-pub(super) enum Node<'a> {
+pub(crate) enum Node<'a> {
     Text(Cow<'a, str>),
     Object(BTreeMap<Cow<'a, str>, Node<'a>>),
     Array(Vec<Node<'a>>),
@@ -20,19 +20,19 @@ pub(super) enum Node<'a> {
 
 impl<'a> Node<'a> {
     /// A value of which the text is known to be JSON.
-    pub(super) fn text(text: &'a str) -> Self {
+    pub(crate) fn text(text: &'a str) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
 
-    pub(super) fn empty_object() -> Self {
+    pub(crate) fn empty_object() -> Self {
         Self::Object(BTreeMap::new())
     }
 
-    pub(super) fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         matches!(self, Self::Text(text) if text == "null")
     }
 
-    pub(super) fn is_object(&self) -> bool {
+    pub(crate) fn is_object(&self) -> bool {
         match self {
             Self::Text(text) => text.starts_with('{'),
             Self::Object(_) => true,
@@ -41,7 +41,7 @@ impl<'a> Node<'a> {
     }
 
     /// Opens a container that lies under `level` others; a scalar stays as it is.
-    pub(super) fn open(&mut self, level: usize) {
+    pub(crate) fn open(&mut self, level: usize) {
         if let Self::Text(text) = self
             && text.starts_with(['{', '['])
         {
@@ -67,7 +67,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    pub(super) fn write(&self, out: &mut String) {
+    pub(crate) fn write(&self, out: &mut String) {
         match self {
             Self::Text(text) => out.push_str(text),
             Self::Object(members) => {
@@ -96,7 +96,7 @@ impl<'a> Node<'a> {
     }
 
     /// The number of bytes that [`Node::write`] would write, escapes in keys aside.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
             Self::Object(members) => {
@@ -107,7 +107,7 @@ impl<'a> Node<'a> {
     }
 
     /// Whether two values are the same to JSON: numbers by value, objects without regard to order. Both may be opened on the way.
-    pub(super) fn same(&mut self, other: &mut Node<'a>, level: usize) -> bool {
+    pub(crate) fn same(&mut self, other: &mut Node<'a>, level: usize) -> bool {
         self.open(level);
         other.open(level);
         match (self, other) {

@@ -1,0 +1,11 @@
+//! The API as a client sees it: recorded exchanges, the processing corpus and upstream's own tables, against a running server.
+
+mod binding;
+mod compare;
+mod processing;
+mod recording;
+mod replay;
+mod report;
+mod rules;
+mod self_check;
+mod transcripts;

@@ -1,0 +1,291 @@
+//! A small HTTPS client that sends what it is told and nothing else.
+//!
+//! HTTP/1.1, a connection for each request, no redirects, no retries, no decoding; every wait is bounded, so that a
+//! server that hangs fails its test.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+/// How long a whole answer may take before it counts as a hang.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where the server is, and who may ask.
+pub struct Target {
+    authority: String,
+    anonymous: Arc<ClientConfig>,
+    administrator: Arc<ClientConfig>,
+}
+
+/// One asker.
+#[derive(Clone)]
+pub struct Client {
+    authority: String,
+    tls: Arc<ClientConfig>,
+    token: Option<String>,
+}
+
+/// What to send.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The method, any token.
+    pub method: Method,
+    /// Path and query as they go on the wire.
+    pub path: String,
+    /// Besides `Host`, `Authorization` and `Content-Length`.
+    pub headers: Vec<(String, String)>,
+    /// Sent whole; none at all when empty.
+    pub body: Bytes,
+}
+
+/// A whole answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The HTTP code.
+    pub status: u16,
+    /// Every header.
+    pub headers: HeaderMap,
+    /// As received, not decompressed.
+    pub body: Bytes,
+}
+
+/// An answer whose body is still coming.
+#[derive(Debug)]
+pub struct Stream {
+    /// The HTTP code.
+    pub status: u16,
+    /// Every header.
+    pub headers: HeaderMap,
+    body: Incoming,
+}
+
+impl Target {
+    /// Reads the CA and the administrator's certificate.
+    ///
+    /// # Errors
+    /// When the file is not a kubeconfig with inline certificates.
+    pub fn from_kubeconfig(path: &Path, authority: &str) -> Result<Self> {
+        let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(path)?)?;
+        let cluster = &config["clusters"][0]["cluster"];
+        let user = &config["users"][0]["user"];
+        let mut roots = RootCertStore::empty();
+        for certificate in
+            CertificateDer::pem_slice_iter(&decoded(cluster, "certificate-authority-data")?)
+        {
+            roots.add(certificate?)?;
+        }
+        let chain = CertificateDer::pem_slice_iter(&decoded(user, "client-certificate-data")?)
+            .collect::<Result<Vec<_>, _>>()?;
+        let key = PrivateKeyDer::from_pem_slice(&decoded(user, "client-key-data")?)?;
+        let trusting = || -> Result<_> {
+            let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+            Ok(ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()?
+                .with_root_certificates(roots.clone()))
+        };
+        Ok(Self {
+            authority: authority.to_owned(),
+            anonymous: Arc::new(trusting()?.with_no_client_auth()),
+            administrator: Arc::new(trusting()?.with_client_auth_cert(chain, key)?),
+        })
+    }
+
+    /// The holder of the kubeconfig's certificate.
+    pub fn administrator(&self) -> Client {
+        self.client(&self.administrator, None)
+    }
+
+    /// The holder of a bearer token.
+    pub fn bearer(&self, token: &str) -> Client {
+        self.client(&self.anonymous, Some(token))
+    }
+
+    /// Nobody.
+    pub fn anonymous(&self) -> Client {
+        self.client(&self.anonymous, None)
+    }
+
+    fn client(&self, tls: &Arc<ClientConfig>, token: Option<&str>) -> Client {
+        Client {
+            authority: self.authority.clone(),
+            tls: Arc::clone(tls),
+            token: token.map(str::to_owned),
+        }
+    }
+}
+
+impl Client {
+    /// Sends `request` and reads the whole answer.
+    ///
+    /// # Errors
+    /// When the connection fails, or nothing whole came within [`PATIENCE`].
+    pub async fn send(&self, request: &Request) -> Result<Answer> {
+        let answer = async {
+            let stream = self.open(request).await?;
+            let body = stream.body.collect().await?.to_bytes();
+            Ok::<_, anyhow::Error>(Answer { status: stream.status, headers: stream.headers, body })
+        };
+        timeout(PATIENCE, answer)
+            .await
+            .with_context(|| format!("{} {} hangs", request.method, shortened(&request.path)))?
+            .with_context(|| format!("{} {}", request.method, shortened(&request.path)))
+    }
+
+    /// Sends `request` and returns with the headers of the answer.
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub async fn open(&self, request: &Request) -> Result<Stream> {
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(timeout(PATIENCE, self.dial()).await??)).await?;
+        // Ends with the body; an error shows there.
+        tokio::spawn(connection);
+        let mut builder = http::Request::builder()
+            .method(request.method.clone())
+            .uri(&request.path)
+            .header("host", &self.authority);
+        if let Some(token) = &self.token {
+            builder = builder.header("authorization", format!("Bearer {token}"));
+        }
+        for (name, value) in &request.headers {
+            builder = builder.header(name, value);
+        }
+        let request = builder.body(Full::new(request.body.clone()))?;
+        let response = timeout(PATIENCE, sender.send_request(request)).await??;
+        let (parts, body) = response.into_parts();
+        Ok(Stream { status: parts.status.as_u16(), headers: parts.headers, body })
+    }
+
+    /// Sends bytes that need not be HTTP, and reads until the server closes or `PATIENCE` is over.
+    ///
+    /// # Errors
+    /// When the connection cannot be opened, or the server neither answers nor closes in time.
+    pub async fn raw(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let exchange = async {
+            let mut stream = self.dial().await?;
+            // The server may answer and close before it has read everything.
+            let _ = stream.write_all(bytes).await;
+            let _ = stream.flush().await;
+            let mut answer = Vec::new();
+            let mut chunk = [0; 4096];
+            while let Ok(read) = stream.read(&mut chunk).await {
+                if read == 0 {
+                    break;
+                }
+                answer.extend_from_slice(&chunk[..read]);
+            }
+            Ok(answer)
+        };
+        timeout(PATIENCE, exchange).await.context("the server neither answered nor closed")?
+    }
+
+    async fn dial(&self) -> Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(&self.authority).await?;
+        stream.set_nodelay(true)?;
+        let host =
+            self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(host, _)| host);
+        let connector = TlsConnector::from(Arc::clone(&self.tls));
+        Ok(connector.connect(ServerName::try_from(host.to_owned())?, stream).await?)
+    }
+}
+
+impl Request {
+    /// A request without headers or body.
+    pub fn new(method: Method, path: impl Into<String>) -> Self {
+        Self { method, path: path.into(), ..Self::default() }
+    }
+
+    /// A GET that wants JSON.
+    pub fn get(path: impl Into<String>) -> Self {
+        Self::new(Method::GET, path).header("accept", "application/json")
+    }
+
+    /// A POST of JSON that wants JSON.
+    pub fn post(path: impl Into<String>, body: impl Into<Bytes>) -> Self {
+        Self::new(Method::POST, path)
+            .header("accept", "application/json")
+            .json("application/json", body)
+    }
+
+    /// One more header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A body and its media type.
+    #[must_use]
+    pub fn json(mut self, media: &str, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self.header("content-type", media)
+    }
+}
+
+impl Answer {
+    /// A header's first value, or the empty string.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The body as text, for messages.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// When it is not JSON.
+    pub fn json(&self) -> Result<Value> {
+        serde_json::from_slice(&self.body)
+            .with_context(|| format!("{}: not JSON: {}", self.status, shortened(&self.text())))
+    }
+}
+
+impl Stream {
+    /// The next bytes, or `None` at the end of the body.
+    ///
+    /// # Errors
+    /// When the connection breaks, or nothing comes within `patience`.
+    pub async fn next(&mut self, patience: Duration) -> Result<Option<Bytes>> {
+        loop {
+            match timeout(patience, self.body.frame()).await.context("nothing more came")? {
+                None => return Ok(None),
+                Some(frame) => {
+                    if let Ok(data) = frame?.into_data() {
+                        return Ok(Some(data));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn decoded(entry: &Value, field: &str) -> Result<Vec<u8>> {
+    let text = entry[field].as_str().with_context(|| format!("the kubeconfig has {field}"))?;
+    Ok(BASE64_STANDARD.decode(text)?)
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(300).collect()
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use redb::{Error, ReadableTable, Table, WriteTransaction};
 
 use super::group::Write;
-use super::tables::{self, LOG, META, Marks, OBJECTS};
+use super::tables::{self, Happened, LOG, META, Marks, OBJECTS, Object};
 use crate::{Change, Entry, Event, Result as Outcome, Revision};
 
 /// How many events one transaction removes at most, so that writes never wait long for compaction.
@@ -23,8 +23,8 @@ pub(super) struct Done {
 
 /// The tables of a transaction and how far it has come.
 struct Work<'txn> {
-    objects: Table<'txn, &'static str, (u64, &'static [u8])>,
-    log: Table<'txn, u64, (&'static str, Option<&'static [u8]>, Option<(u64, &'static [u8])>)>,
+    objects: Table<'txn, &'static str, Object<'static>>,
+    log: Table<'txn, u64, Happened<'static>>,
     marks: Marks,
     events: Vec<Arc<Event>>,
 }

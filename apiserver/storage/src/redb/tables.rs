@@ -11,10 +11,10 @@ use crate::{Change, Entry, Event, Key, Revision};
 pub(super) const FORMAT: u64 = 1;
 
 /// Key → revision of its last change, value.
-pub(super) const OBJECTS: TableDefinition<&str, Object> = TableDefinition::new("objects");
+pub(super) const OBJECTS: TableDefinition<&str, Object<'static>> = TableDefinition::new("objects");
 
 /// Revision → what happened at it. Holds all of the history that is not compacted, and perhaps some that is.
-pub(super) const LOG: TableDefinition<u64, Happened> = TableDefinition::new("log");
+pub(super) const LOG: TableDefinition<u64, Happened<'static>> = TableDefinition::new("log");
 
 /// Name → number; the names are below.
 pub(super) const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
@@ -23,10 +23,11 @@ pub(super) const META_FORMAT: &str = "format";
 const META_REVISION: &str = "revision";
 const META_COMPACTED: &str = "compacted";
 
-type Object = (u64, &'static [u8]);
+/// Revision, value.
+pub(super) type Object<'a> = (u64, &'a [u8]);
 
 /// Key, new value (none when deleted), previous object (none when created).
-type Happened = (&'static str, Option<&'static [u8]>, Option<Object>);
+pub(super) type Happened<'a> = (&'a str, Option<&'a [u8]>, Option<Object<'a>>);
 
 /// Where the history stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,14 +70,14 @@ impl Marks {
 }
 
 /// The entry in a row of `OBJECTS`.
-pub(super) fn entry(key: Key, (revision, value): (u64, &[u8])) -> Entry {
+pub(super) fn entry(key: Key, (revision, value): Object<'_>) -> Entry {
     Entry { key, value: Bytes::copy_from_slice(value), revision: Revision::new(revision) }
 }
 
 /// The event in a row of `LOG`.
 pub(super) fn event(
     revision: u64,
-    (name, value, previous): (&str, Option<&[u8]>, Option<(u64, &[u8])>),
+    (name, value, previous): Happened<'_>,
 ) -> Result<Arc<Event>, Error> {
     let key = key(name)?;
     let change = value.map_or(Change::Delete, |value| Change::Put(Bytes::copy_from_slice(value)));

@@ -32,6 +32,13 @@ struct Compaction {
     replies: Vec<oneshot::Sender<Result<()>>>,
 }
 
+/// A transaction of which it is not known whether it happened.
+struct Failed {
+    failure: Failure,
+    /// What it did, if it failed no sooner than at the very end.
+    done: Option<Done>,
+}
+
 impl Writer {
     /// A writer that first finishes the compaction that an earlier process began.
     pub(super) fn new(
@@ -62,7 +69,7 @@ impl Writer {
         }
         match self.commit(&group.writes) {
             Ok(done) => self.announce(group, done),
-            Err((failure, done)) => self.recover(group, failure, done),
+            Err(failed) => self.recover(group, *failed),
         }
     }
 
@@ -77,8 +84,8 @@ impl Writer {
         compaction.replies.push(reply);
     }
 
-    /// One durable transaction. When it fails at the very end, what it would have done comes with the error.
-    fn commit(&self, writes: &[Write]) -> Result<Done, (Failure, Option<Done>)> {
+    /// One durable transaction.
+    fn commit(&self, writes: &[Write]) -> Result<Done, Box<Failed>> {
         let compact = self.compaction.as_ref().map(|compaction| compaction.through);
         let disk = &self.shared.disk;
         let prepared = guarded(|| {
@@ -86,10 +93,10 @@ impl Writer {
             let done = prepare(&txn, writes, compact)?;
             Ok((txn, done))
         });
-        let (txn, done) = prepared.map_err(|failure| (failure, None))?;
+        let (txn, done) = prepared.map_err(|failure| Failed { failure, done: None })?;
         match guarded(|| Ok(txn.commit()?)) {
             Ok(()) => Ok(done),
-            Err(failure) => Err((failure, Some(done))),
+            Err(failure) => Err(Box::new(Failed { failure, done: Some(done) })),
         }
     }
 
@@ -126,7 +133,7 @@ impl Writer {
 
     /// After an error the database must be opened again to be used, and only its contents can tell whether the
     /// transaction happened.
-    fn recover(&mut self, group: Group, failure: Failure, done: Option<Done>) {
+    fn recover(&mut self, group: Group, Failed { failure, done }: Failed) {
         let error = failed("commit to the store", failure);
         tracing::error!(error = &error as &dyn std::error::Error, "a commit failed");
         self.broken = true;

@@ -1,5 +1,9 @@
 //! What readers and watchers of a cache may rely on, shown over the in-memory backend.
 
+mod model;
+mod outages;
+mod races;
+
 use std::sync::Arc;
 use std::time::Duration;
 

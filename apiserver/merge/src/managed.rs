@@ -23,3 +23,8 @@ pub use set::FieldSet;
 pub use types::Type;
 pub use update::{Live, ManagedKind, Update, update};
 pub use value::Value;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod vectors;

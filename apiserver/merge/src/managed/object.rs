@@ -139,16 +139,6 @@ impl<'a> Node<'a> {
         Ok(Self::Map(unique))
     }
 
-    /// Whether there is nothing to descend into.
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Self::Null | Self::Scalar(_) => false,
-            Self::AtomicList(text) | Self::AtomicMap(text) => text.len() == 2,
-            Self::List(items) => items.is_empty(),
-            Self::Map(members) => members.is_empty(),
-        }
-    }
-
     /// Whether two values are equal to the field manager: `1` and `1.0` are; `[]`, `{}` and null are three values.
     pub(crate) fn same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -239,7 +229,7 @@ impl<'a> Node<'a> {
 }
 
 fn default_of<'a>(of: &Type, key: &str) -> Option<Cow<'a, str>> {
-    let Type::Atom(atom) = of else { return None };
+    let Type::Atom(super::types::Alternatives(atom)) = of else { return None };
     atom.map.as_ref()?.find(key)?.default.clone().map(Cow::Owned)
 }
 

@@ -12,12 +12,16 @@ pub enum Type {
     /// Any JSON, of which maps are owned key by key and lists as one value: what an object without a schema is.
     Deduced,
     /// A type with at least one of the alternatives.
-    Atom(Arc<Atom>),
+    Atom(Alternatives),
 }
+
+/// The alternatives of a type, shared.
+#[derive(Debug, Clone)]
+pub struct Alternatives(pub(crate) Arc<Atom>);
 
 /// The alternatives of a type. Most types have exactly one.
 #[derive(Debug, Clone, Default)]
-pub struct Atom {
+pub(crate) struct Atom {
     pub(crate) scalar: bool,
     pub(crate) list: Option<List>,
     pub(crate) map: Option<Map>,
@@ -25,14 +29,14 @@ pub struct Atom {
 
 /// The list alternative.
 #[derive(Debug, Clone)]
-pub struct List {
+pub(crate) struct List {
     pub(crate) items: Type,
     pub(crate) relationship: Relationship,
 }
 
 /// How the items of a list relate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Relationship {
+pub(crate) enum Relationship {
     /// The list is one value.
     Atomic,
     /// Every item is owned by itself; items are scalars.
@@ -43,7 +47,7 @@ pub enum Relationship {
 
 /// The map alternative: structs and maps.
 #[derive(Debug, Clone, Default)]
-pub struct Map {
+pub(crate) struct Map {
     /// Declared fields, sorted by name.
     pub(crate) fields: Vec<Declared>,
     /// The type of undeclared keys.
@@ -82,30 +86,34 @@ impl Type {
                     ListType::Set => Relationship::Set,
                     ListType::Map(keys) => Relationship::Keys(keys.clone()),
                 };
-                Self::Atom(Arc::new(Atom { list: Some(List { items: Self::of(&list.items), relationship }), ..Atom::default() }))
+                Self::atom(Atom { list: Some(List { items: Self::of(&list.items), relationship }), ..Atom::default() })
             }
         }
     }
 
     fn scalar() -> Self {
-        Self::Atom(Arc::new(Atom { scalar: true, ..Atom::default() }))
+        Self::atom(Atom { scalar: true, ..Atom::default() })
     }
 
     fn map(map: Map) -> Self {
-        Self::Atom(Arc::new(Atom { map: Some(map), ..Atom::default() }))
+        Self::atom(Atom { map: Some(map), ..Atom::default() })
+    }
+
+    pub(crate) fn atom(atom: Atom) -> Self {
+        Self::Atom(Alternatives(Arc::new(atom)))
     }
 
     pub(crate) fn takes_scalars(&self) -> bool {
         match self {
             Self::Opaque | Self::Deduced => true,
-            Self::Atom(atom) => atom.scalar,
+            Self::Atom(Alternatives(atom)) => atom.scalar,
         }
     }
 
     pub(crate) fn as_list(&self) -> Option<ListShape<'_>> {
         match self {
             Self::Opaque | Self::Deduced => Some(ListShape::Atomic),
-            Self::Atom(atom) => atom.list.as_ref().map(|list| match &list.relationship {
+            Self::Atom(Alternatives(atom)) => atom.list.as_ref().map(|list| match &list.relationship {
                 Relationship::Atomic => ListShape::Atomic,
                 Relationship::Set => ListShape::Items(&list.items, &[]),
                 Relationship::Keys(keys) => ListShape::Items(&list.items, keys),
@@ -117,7 +125,7 @@ impl Type {
         match self {
             Self::Opaque => Some(MapShape::Atomic),
             Self::Deduced => Some(MapShape::Free),
-            Self::Atom(atom) => {
+            Self::Atom(Alternatives(atom)) => {
                 atom.map.as_ref().map(|map| if map.atomic { MapShape::Atomic } else { MapShape::Declared(map) })
             }
         }
@@ -149,10 +157,6 @@ impl<'a> MapShape<'a> {
             Self::Free => Some(&Type::Deduced),
             Self::Declared(map) => map.find(key).map(|declared| &declared.of).or(map.element.as_ref()),
         }
-    }
-
-    pub(crate) fn declares(self, key: &str) -> bool {
-        matches!(self, Self::Declared(map) if map.find(key).is_some())
     }
 }
 

@@ -5,6 +5,7 @@
 //! connection.
 
 mod connection;
+mod linger;
 
 use std::io;
 use std::pin::pin;

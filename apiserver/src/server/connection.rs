@@ -31,6 +31,7 @@ use crate::limits::Body;
 use crate::stop::Phase;
 
 use super::Timeouts;
+use super::linger::Lingering;
 
 /// Room for the headers of one request, as Go gives it. A user's groups travel in headers, and
 /// there are users with hundreds.
@@ -113,7 +114,7 @@ impl Connections {
             move |request| link.clone().answer(request)
         });
         let builder = if is_http2 { &self.http2 } else { &self.http1 };
-        let connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        let connection = pin!(builder.serve_connection(TokioIo::new(Lingering::new(stream)), service));
         if let Err(error) = self.drive(connection, &link).await {
             tracing::debug!(%error, "connection");
         }

@@ -39,7 +39,11 @@ pub fn compare(of: &Type, old: Object<'_>, new: Object<'_>) -> Result<Comparison
     compare_nodes(of, &Node::open(&old, of)?, &Node::open(&new, of)?)
 }
 
-pub(crate) fn compare_nodes(of: &Type, old: &Node<'_>, new: &Node<'_>) -> Result<Comparison, ObjectError> {
+pub(crate) fn compare_nodes(
+    of: &Type,
+    old: &Node<'_>,
+    new: &Node<'_>,
+) -> Result<Comparison, ObjectError> {
     Ok(visit(of, Some(old), Some(new))?.below)
 }
 
@@ -71,8 +75,11 @@ impl Difference {
         self.below.removed.push_child(&element, inner.below.removed);
         self.below.modified.push_child(&element, inner.below.modified);
         self.below.added.push_child(&element, inner.below.added);
-        let marks =
-            [(inner.removed, &mut self.below.removed), (inner.modified, &mut self.below.modified), (inner.added, &mut self.below.added)];
+        let marks = [
+            (inner.removed, &mut self.below.removed),
+            (inner.modified, &mut self.below.modified),
+            (inner.added, &mut self.below.added),
+        ];
         for (is_marked, set) in marks {
             if is_marked {
                 set.insert_member(element.clone());
@@ -103,7 +110,11 @@ impl Alternative {
     }
 }
 
-fn visit(of: &Type, old: Option<&Node<'_>>, new: Option<&Node<'_>>) -> Result<Difference, ObjectError> {
+fn visit(
+    of: &Type,
+    old: Option<&Node<'_>>,
+    new: Option<&Node<'_>>,
+) -> Result<Difference, ObjectError> {
     let by_old = old.map(|value| Alternative::of(value, of));
     let by_new = new.map(|value| Alternative::of(value, of));
     match (by_old, by_new) {
@@ -115,20 +126,31 @@ fn visit(of: &Type, old: Option<&Node<'_>>, new: Option<&Node<'_>>) -> Result<Di
     }
 }
 
-fn visit_as(way: Alternative, of: &Type, old: Option<&Node<'_>>, new: Option<&Node<'_>>) -> Result<Difference, ObjectError> {
+fn visit_as(
+    way: Alternative,
+    of: &Type,
+    old: Option<&Node<'_>>,
+    new: Option<&Node<'_>>,
+) -> Result<Difference, ObjectError> {
     let mut difference = match way {
         Alternative::Scalar => return Ok(leaf(old, new)),
         Alternative::Map => {
             let (left, right) = (map_of(old), map_of(new));
             match of.as_map() {
-                Some(shape @ (MapShape::Free | MapShape::Declared(_))) if !(left.is_empty() && right.is_empty()) => maps(shape, left, right)?,
+                Some(shape @ (MapShape::Free | MapShape::Declared(_)))
+                    if !(left.is_empty() && right.is_empty()) =>
+                {
+                    maps(shape, left, right)?
+                }
                 _ => return Ok(leaf(old, new)),
             }
         }
         Alternative::List => {
             let (left, right) = (list_of(old), list_of(new));
             match of.as_list() {
-                Some(ListShape::Items(items, keys)) if !(left.is_empty() && right.is_empty()) => lists(items, keys, left, right)?,
+                Some(ListShape::Items(items, keys)) if !(left.is_empty() && right.is_empty()) => {
+                    lists(items, keys, left, right)?
+                }
                 _ => return Ok(leaf(old, new)),
             }
         }
@@ -163,7 +185,11 @@ fn list_of<'n, 'a>(node: Option<&'n Node<'a>>) -> &'n [Node<'a>] {
     }
 }
 
-fn maps(shape: MapShape<'_>, old: Members<'_, '_>, new: Members<'_, '_>) -> Result<Difference, ObjectError> {
+fn maps(
+    shape: MapShape<'_>,
+    old: Members<'_, '_>,
+    new: Members<'_, '_>,
+) -> Result<Difference, ObjectError> {
     let mut out = Difference::default();
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
     loop {
@@ -184,7 +210,12 @@ fn maps(shape: MapShape<'_>, old: Members<'_, '_>, new: Members<'_, '_>) -> Resu
 }
 
 /// Items are compared with the item of the same element; their order does not matter.
-fn lists(of: &Type, keys: &[schema::Text], old: &[Node<'_>], new: &[Node<'_>]) -> Result<Difference, ObjectError> {
+fn lists(
+    of: &Type,
+    keys: &[schema::Text],
+    old: &[Node<'_>],
+    new: &[Node<'_>],
+) -> Result<Difference, ObjectError> {
     let mut groups: BTreeMap<PathElement, (Vec<&Node<'_>>, Vec<&Node<'_>>)> = BTreeMap::new();
     for item in old {
         groups.entry(item.element(of, keys)?).or_default().0.push(item);
@@ -195,10 +226,13 @@ fn lists(of: &Type, keys: &[schema::Text], old: &[Node<'_>], new: &[Node<'_>]) -
     let mut out = Difference::default();
     for (element, (old, new)) in groups {
         let inner = match (old.as_slice(), new.as_slice()) {
-            (old @ ([] | [_]), new @ ([] | [_])) => visit(of, old.first().copied(), new.first().copied())?,
+            (old @ ([] | [_]), new @ ([] | [_])) => {
+                visit(of, old.first().copied(), new.first().copied())?
+            }
             // Duplicates are compared as a whole.
             ([_, _, ..], [_, _, ..]) => {
-                let same = old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| old.same(new));
+                let same =
+                    old.len() == new.len() && old.iter().zip(&new).all(|(old, new)| old.same(new));
                 Difference { modified: !same, ..Difference::default() }
             }
             ([_, _, ..], new) => {

@@ -81,7 +81,9 @@ impl PathElement {
         let element = match text.as_bytes()[0] {
             b'f' => Self::field(rest),
             b'i' => Self::Index(rest.parse().map_err(|_| format!("not an index: {text}"))?),
-            b'v' => Self::value(Value::read(rest, Numbers::Floats).ok_or_else(|| format!("not a value: {text}"))?),
+            b'v' => Self::value(
+                Value::read(rest, Numbers::Floats).ok_or_else(|| format!("not a value: {text}"))?,
+            ),
             b'k' => parse_key(rest).ok_or_else(|| format!("not an object: {text}"))?,
             _ => return Ok(None),
         };

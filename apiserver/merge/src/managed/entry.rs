@@ -62,7 +62,8 @@ impl Eq for FieldsV1 {}
 /// a write is then none.
 pub fn keep_times(old: &[ManagedFieldsEntry], new: &mut [ManagedFieldsEntry]) {
     let timeless = |entry: &ManagedFieldsEntry| ManagedFieldsEntry { time: None, ..entry.clone() };
-    let same = old.len() == new.len() && old.iter().zip(new.iter()).all(|(old, new)| timeless(old) == timeless(new));
+    let same = old.len() == new.len()
+        && old.iter().zip(new.iter()).all(|(old, new)| timeless(old) == timeless(new));
     if same {
         for (old, new) in old.iter().zip(new) {
             new.time.clone_from(&old.time);

@@ -92,7 +92,9 @@ fn write(set: &FieldSet, is_member: bool, out: &mut String) {
         let (member, child) = match (members.peek(), children.peek()) {
             (None, None) => break,
             (Some(member), Some((element, _))) if *member < element => (members.next(), None),
-            (Some(member), Some((element, _))) if *member == element => (members.next(), children.next()),
+            (Some(member), Some((element, _))) if *member == element => {
+                (members.next(), children.next())
+            }
             (Some(_), None) => (members.next(), None),
             (_, Some(_)) => (None, children.next()),
         };

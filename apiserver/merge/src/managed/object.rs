@@ -64,8 +64,12 @@ impl<'a> Object<'a> {
     pub(crate) fn text(self) -> Cow<'a, str> {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
-            Self::Parts { metadata, fields: "" } => Cow::Owned(format!("{{\"metadata\":{metadata}}}")),
-            Self::Parts { metadata, fields } => Cow::Owned(format!("{{\"metadata\":{metadata},{fields}}}")),
+            Self::Parts { metadata, fields: "" } => {
+                Cow::Owned(format!("{{\"metadata\":{metadata}}}"))
+            }
+            Self::Parts { metadata, fields } => {
+                Cow::Owned(format!("{{\"metadata\":{metadata},{fields}}}"))
+            }
         }
     }
 }
@@ -76,7 +80,9 @@ impl<'a> Node<'a> {
         let mut root = Self::value(text, of)?;
         if let Self::Map(members) = &mut root {
             members.retain(|(key, _)| key != "apiVersion" && key != "kind");
-            if let Some((_, Self::Map(metadata))) = members.iter_mut().find(|(key, _)| key == "metadata") {
+            if let Some((_, Self::Map(metadata))) =
+                members.iter_mut().find(|(key, _)| key == "metadata")
+            {
                 metadata.retain(|(key, _)| key != "managedFields");
             }
         }
@@ -110,7 +116,9 @@ impl<'a> Node<'a> {
                     Ok(Self::List(items))
                 }
             },
-            ValueKind::Bool | ValueKind::Number | ValueKind::String if of.takes_scalars() => Ok(Self::Scalar(scanner.skip()?)),
+            ValueKind::Bool | ValueKind::Number | ValueKind::String if of.takes_scalars() => {
+                Ok(Self::Scalar(scanner.skip()?))
+            }
             _ => Err(mismatch(of, kind)),
         }
     }
@@ -145,10 +153,19 @@ impl<'a> Node<'a> {
             (Self::Null, Self::Null) => true,
             (Self::Scalar(left), Self::Scalar(right))
             | (Self::AtomicList(left), Self::AtomicList(right))
-            | (Self::AtomicMap(left), Self::AtomicMap(right)) => left == right || document::Node::text(left).same(&mut document::Node::text(right), 0),
-            (Self::List(left), Self::List(right)) => left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left.same(right)),
+            | (Self::AtomicMap(left), Self::AtomicMap(right)) => {
+                left == right
+                    || document::Node::text(left).same(&mut document::Node::text(right), 0)
+            }
+            (Self::List(left), Self::List(right)) => {
+                left.len() == right.len()
+                    && left.iter().zip(right).all(|(left, right)| left.same(right))
+            }
             (Self::Map(left), Self::Map(right)) => {
-                let same_member = |((left_key, left), (right_key, right)): (&(Cow<str>, Self), &(Cow<str>, Self))| left_key == right_key && left.same(right);
+                let same_member = |((left_key, left), (right_key, right)): (
+                    &(Cow<str>, Self),
+                    &(Cow<str>, Self),
+                )| left_key == right_key && left.same(right);
                 left.len() == right.len() && left.iter().zip(right).all(same_member)
             }
             _ => false,
@@ -156,7 +173,11 @@ impl<'a> Node<'a> {
     }
 
     /// The path element of an item of a list whose items have a type and are known by these keys; by their value if there are none.
-    pub(crate) fn element(&self, of: &Type, keys: &[schema::Text]) -> Result<PathElement, ObjectError> {
+    pub(crate) fn element(
+        &self,
+        of: &Type,
+        keys: &[schema::Text],
+    ) -> Result<PathElement, ObjectError> {
         if keys.is_empty() { self.set_element() } else { self.keyed_element(of, keys) }
     }
 
@@ -167,18 +188,28 @@ impl<'a> Node<'a> {
                 Some(value) => Ok(PathElement::value(value)),
                 None => error("associative list without keys has an element that is not a scalar"),
             },
-            Self::Null => error("associative list without keys has an element that's an explicit null"),
-            Self::AtomicMap(_) | Self::Map(_) => error("associative list without keys has an element that's a map type"),
-            Self::AtomicList(_) | Self::List(_) => error("not supported: associative list with lists as elements"),
+            Self::Null => {
+                error("associative list without keys has an element that's an explicit null")
+            }
+            Self::AtomicMap(_) | Self::Map(_) => {
+                error("associative list without keys has an element that's a map type")
+            }
+            Self::AtomicList(_) | Self::List(_) => {
+                error("not supported: associative list with lists as elements")
+            }
         }
     }
 
     fn keyed_element(&self, of: &Type, keys: &[schema::Text]) -> Result<PathElement, ObjectError> {
         if matches!(self, Self::Null) {
-            return Err(ObjectError::Item("associative list with keys may not have a null element".into()));
+            return Err(ObjectError::Item(
+                "associative list with keys may not have a null element".into(),
+            ));
         }
         if !matches!(self, Self::Map(_) | Self::AtomicMap(_)) {
-            return Err(ObjectError::Item("associative list with keys may not have non-map elements".into()));
+            return Err(ObjectError::Item(
+                "associative list with keys may not have non-map elements".into(),
+            ));
         }
         let mut pairs = Vec::with_capacity(keys.len());
         for key in keys {
@@ -200,7 +231,10 @@ impl<'a> Node<'a> {
     /// The text of a member of a map.
     fn member_text(&self, name: &str) -> Result<Option<Cow<'a, str>>, ObjectError> {
         match self {
-            Self::Map(members) => Ok(members.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.closed_text())),
+            Self::Map(members) => Ok(members
+                .iter()
+                .find(|(key, _)| key == name)
+                .and_then(|(_, value)| value.closed_text())),
             Self::AtomicMap(text) => {
                 let mut scanner = Scanner::new(text, MAX_DEPTH);
                 let (mut found, mut first) = (None, true);
@@ -221,7 +255,9 @@ impl<'a> Node<'a> {
     fn closed_text(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Null => Some(Cow::Borrowed("null")),
-            Self::Scalar(text) | Self::AtomicList(text) | Self::AtomicMap(text) => Some(Cow::Borrowed(text)),
+            Self::Scalar(text) | Self::AtomicList(text) | Self::AtomicMap(text) => {
+                Some(Cow::Borrowed(text))
+            }
             // A key is a scalar in every schema that means it.
             Self::List(_) | Self::Map(_) => None,
         }

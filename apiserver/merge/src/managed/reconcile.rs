@@ -20,7 +20,13 @@ pub(crate) fn reconcile(set: &FieldSet, of: &Type) -> FieldSet {
     out
 }
 
-fn keep(out: &mut FieldSet, element: &PathElement, is_member: bool, child: Option<&FieldSet>, container: &Type) {
+fn keep(
+    out: &mut FieldSet,
+    element: &PathElement,
+    is_member: bool,
+    child: Option<&FieldSet>,
+    container: &Type,
+) {
     let of = type_of(element, container);
     let is_pure_leaf = is_member && child.is_none();
     if let Some(of) = of

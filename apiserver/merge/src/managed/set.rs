@@ -47,23 +47,36 @@ impl FieldSet {
 
     /// What lies below an element.
     pub fn child(&self, element: &PathElement) -> Option<&FieldSet> {
-        self.children.binary_search_by(|(key, _)| key.cmp(element)).ok().map(|index| &self.children[index].1)
+        self.children
+            .binary_search_by(|(key, _)| key.cmp(element))
+            .ok()
+            .map(|index| &self.children[index].1)
     }
 
     /// Paths in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut out = Self::default();
-        walk(&self.members, &other.members, |element| element, |pair| {
-            // Equal elements may differ in the text of a number; the right one stays.
-            out.members.extend(pair.right().or(pair.left()).cloned());
-        });
-        walk(&self.children, &other.children, |(element, _)| element, |pair| {
-            out.children.push(match pair {
-                Pair::Both((element, left), (_, right)) => (element.clone(), left.union(right)),
-                Pair::Left(child) | Pair::Right(child) => child.clone(),
-            });
-        });
+        walk(
+            &self.members,
+            &other.members,
+            |element| element,
+            |pair| {
+                // Equal elements may differ in the text of a number; the right one stays.
+                out.members.extend(pair.right().or(pair.left()).cloned());
+            },
+        );
+        walk(
+            &self.children,
+            &other.children,
+            |(element, _)| element,
+            |pair| {
+                out.children.push(match pair {
+                    Pair::Both((element, left), (_, right)) => (element.clone(), left.union(right)),
+                    Pair::Left(child) | Pair::Right(child) => child.clone(),
+                });
+            },
+        );
         out
     }
 
@@ -71,16 +84,26 @@ impl FieldSet {
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut out = Self::default();
-        walk(&self.members, &other.members, |element| element, |pair| {
-            if let Pair::Both(element, _) = pair {
-                out.members.push(element.clone());
-            }
-        });
-        walk(&self.children, &other.children, |(element, _)| element, |pair| {
-            if let Pair::Both((element, left), (_, right)) = pair {
-                out.push_child(element, left.intersection(right));
-            }
-        });
+        walk(
+            &self.members,
+            &other.members,
+            |element| element,
+            |pair| {
+                if let Pair::Both(element, _) = pair {
+                    out.members.push(element.clone());
+                }
+            },
+        );
+        walk(
+            &self.children,
+            &other.children,
+            |(element, _)| element,
+            |pair| {
+                if let Pair::Both((element, left), (_, right)) = pair {
+                    out.push_child(element, left.intersection(right));
+                }
+            },
+        );
         out
     }
 
@@ -98,22 +121,35 @@ impl FieldSet {
 
     fn subtract(&self, other: &Self, below: Below) -> Self {
         let mut out = Self::default();
-        walk(&self.members, &other.members, |element| element, |pair| {
-            if let Pair::Left(element) = pair {
-                out.members.push(element.clone());
-            }
-        });
-        walk(&self.children, &other.children, |(element, _)| element, |pair| {
-            let (element, rest) = match pair {
-                Pair::Left((element, left)) => (element, left.clone()),
-                Pair::Both((element, left), (_, right)) => (element, left.subtract(right, below)),
-                Pair::Right(_) => return,
-            };
-            let is_cut = below == Below::Dropped && other.members.binary_search(element).is_ok();
-            if !is_cut {
-                out.push_child(element, rest);
-            }
-        });
+        walk(
+            &self.members,
+            &other.members,
+            |element| element,
+            |pair| {
+                if let Pair::Left(element) = pair {
+                    out.members.push(element.clone());
+                }
+            },
+        );
+        walk(
+            &self.children,
+            &other.children,
+            |(element, _)| element,
+            |pair| {
+                let (element, rest) = match pair {
+                    Pair::Left((element, left)) => (element, left.clone()),
+                    Pair::Both((element, left), (_, right)) => {
+                        (element, left.subtract(right, below))
+                    }
+                    Pair::Right(_) => return,
+                };
+                let is_cut =
+                    below == Below::Dropped && other.members.binary_search(element).is_ok();
+                if !is_cut {
+                    out.push_child(element, rest);
+                }
+            },
+        );
         out
     }
 
@@ -121,8 +157,17 @@ impl FieldSet {
     #[must_use]
     pub fn leaves(&self) -> Self {
         Self {
-            members: self.members.iter().filter(|element| self.child(element).is_none()).cloned().collect(),
-            children: self.children.iter().map(|(element, child)| (element.clone(), child.leaves())).collect(),
+            members: self
+                .members
+                .iter()
+                .filter(|element| self.child(element).is_none())
+                .cloned()
+                .collect(),
+            children: self
+                .children
+                .iter()
+                .map(|(element, child)| (element.clone(), child.leaves()))
+                .collect(),
         }
     }
 
@@ -212,7 +257,12 @@ impl<T: Copy> Pair<T> {
 }
 
 /// Walks two sorted lists in step.
-fn walk<'a, T>(left: &'a [T], right: &'a [T], key: impl Fn(&T) -> &PathElement, mut visit: impl FnMut(Pair<&'a T>)) {
+fn walk<'a, T>(
+    left: &'a [T],
+    right: &'a [T],
+    key: impl Fn(&T) -> &PathElement,
+    mut visit: impl FnMut(Pair<&'a T>),
+) {
     let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
     loop {
         let ordering = match (left.peek(), right.peek()) {

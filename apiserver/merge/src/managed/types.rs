@@ -67,9 +67,15 @@ impl Type {
     /// The type of a schema. Make it once per kind and keep it.
     pub fn of(schema: &Schema) -> Self {
         match schema.form() {
-            Form::String { .. } | Form::Integer(_) | Form::Number | Form::Boolean | Form::IntOrString => Self::scalar(),
+            Form::String { .. }
+            | Form::Integer(_)
+            | Form::Number
+            | Form::Boolean
+            | Form::IntOrString => Self::scalar(),
             Form::Opaque { .. } => Self::Opaque,
-            Form::Map(values) => Self::map(Map { element: Some(Self::of(values)), ..Map::default() }),
+            Form::Map(values) => {
+                Self::map(Map { element: Some(Self::of(values)), ..Map::default() })
+            }
             Form::Object(object) => {
                 let declare = |field: &schema::Field| Declared {
                     name: field.name.clone(),
@@ -86,7 +92,10 @@ impl Type {
                     ListType::Set => Relationship::Set,
                     ListType::Map(keys) => Relationship::Keys(keys.clone()),
                 };
-                Self::atom(Atom { list: Some(List { items: Self::of(&list.items), relationship }), ..Atom::default() })
+                Self::atom(Atom {
+                    list: Some(List { items: Self::of(&list.items), relationship }),
+                    ..Atom::default()
+                })
             }
         }
     }
@@ -113,11 +122,13 @@ impl Type {
     pub(crate) fn as_list(&self) -> Option<ListShape<'_>> {
         match self {
             Self::Opaque | Self::Deduced => Some(ListShape::Atomic),
-            Self::Atom(Alternatives(atom)) => atom.list.as_ref().map(|list| match &list.relationship {
-                Relationship::Atomic => ListShape::Atomic,
-                Relationship::Set => ListShape::Items(&list.items, &[]),
-                Relationship::Keys(keys) => ListShape::Items(&list.items, keys),
-            }),
+            Self::Atom(Alternatives(atom)) => {
+                atom.list.as_ref().map(|list| match &list.relationship {
+                    Relationship::Atomic => ListShape::Atomic,
+                    Relationship::Set => ListShape::Items(&list.items, &[]),
+                    Relationship::Keys(keys) => ListShape::Items(&list.items, keys),
+                })
+            }
         }
     }
 
@@ -125,9 +136,10 @@ impl Type {
         match self {
             Self::Opaque => Some(MapShape::Atomic),
             Self::Deduced => Some(MapShape::Free),
-            Self::Atom(Alternatives(atom)) => {
-                atom.map.as_ref().map(|map| if map.atomic { MapShape::Atomic } else { MapShape::Declared(map) })
-            }
+            Self::Atom(Alternatives(atom)) => atom
+                .map
+                .as_ref()
+                .map(|map| if map.atomic { MapShape::Atomic } else { MapShape::Declared(map) }),
         }
     }
 }
@@ -155,13 +167,18 @@ impl<'a> MapShape<'a> {
         match self {
             Self::Atomic => Some(&Type::Opaque),
             Self::Free => Some(&Type::Deduced),
-            Self::Declared(map) => map.find(key).map(|declared| &declared.of).or(map.element.as_ref()),
+            Self::Declared(map) => {
+                map.find(key).map(|declared| &declared.of).or(map.element.as_ref())
+            }
         }
     }
 }
 
 impl Map {
     pub(crate) fn find(&self, key: &str) -> Option<&Declared> {
-        self.fields.binary_search_by(|declared| (*declared.name).cmp(key)).ok().map(|index| &self.fields[index])
+        self.fields
+            .binary_search_by(|declared| (*declared.name).cmp(key))
+            .ok()
+            .map(|index| &self.fields[index])
     }
 }

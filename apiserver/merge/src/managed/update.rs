@@ -33,7 +33,8 @@ pub struct ManagedKind {
 impl ManagedKind {
     /// The tracked side of a kind's schema.
     pub fn new(schema: &schema::Schema) -> Self {
-        let zero = schema::normalize(schema, "null", schema::Limits::default()).map_or_else(|_| "{}".to_owned(), |zero| zero.text);
+        let zero = schema::normalize(schema, "null", schema::Limits::default())
+            .map_or_else(|_| "{}".to_owned(), |zero| zero.text);
         Self { of: Type::of(schema), zero }
     }
 }
@@ -98,7 +99,9 @@ pub fn update(write: &Update<'_>) -> Result<Vec<ManagedFieldsEntry>, ObjectError
 /// Takes what the write changes from everybody else, and returns what the writer therefore owns.
 fn transfer(write: &Update<'_>, record: &mut Record) -> Result<FieldSet, ObjectError> {
     let of = &write.kind.of;
-    let old = write.live.map_or(std::borrow::Cow::Borrowed(write.kind.zero.as_str()), |live| live.object.text());
+    let old = write
+        .live
+        .map_or(std::borrow::Cow::Borrowed(write.kind.zero.as_str()), |live| live.object.text());
     let new = write.new.text();
     let mut changes = compare_nodes(of, &Node::open(&old, of)?, &Node::open(&new, of)?)?;
     if let Some(reset) = write.reset {
@@ -106,9 +109,11 @@ fn transfer(write: &Update<'_>, record: &mut Record) -> Result<FieldSet, ObjectE
     }
     let changed = changes.modified.union(&changes.added);
     record.0.retain(|_, managed| {
-        let is_served = managed.api_version == write.api_version || write.also_served.contains(&managed.api_version.as_str());
+        let is_served = managed.api_version == write.api_version
+            || write.also_served.contains(&managed.api_version.as_str());
         if is_served {
-            managed.set = reconcile(&managed.set, of).difference(&changed).difference(&changes.removed);
+            managed.set =
+                reconcile(&managed.set, of).difference(&changed).difference(&changes.removed);
         }
         is_served && !managed.set.is_empty()
     });
@@ -122,7 +127,17 @@ static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     for name in ["apiVersion", "kind", "metadata"] {
         set.insert(&[field(name)]);
     }
-    for name in ["name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion"] {
+    for name in [
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    ] {
         set.insert(&[field("metadata"), field(name)]);
     }
     set
@@ -158,7 +173,12 @@ struct Identifier {
 
 impl Identifier {
     fn of_update(manager: &str, api_version: &str, subresource: &str) -> Self {
-        Self { manager: manager.into(), operation: UPDATE.into(), api_version: api_version.into(), subresource: subresource.into() }
+        Self {
+            manager: manager.into(),
+            operation: UPDATE.into(),
+            api_version: api_version.into(),
+            subresource: subresource.into(),
+        }
     }
 
     fn key(&self) -> String {
@@ -184,7 +204,8 @@ enum EntryError {
 /// The record that a write starts from.
 fn starting_record(write: &Update<'_>) -> Record {
     // What cannot be read is as good as nothing; the write itself must not fail for it.
-    let live = || Record::decode(write.live.map_or(&[], |live| live.managed_fields)).unwrap_or_default();
+    let live =
+        || Record::decode(write.live.map_or(&[], |live| live.managed_fields)).unwrap_or_default();
     match write.given {
         _ if !write.subresource.is_empty() => live(),
         Some([]) => Record::default(),
@@ -222,8 +243,12 @@ impl Record {
 
     /// Folds the oldest updates of each version into one entry until no more than the maximum are left.
     fn cap(&mut self) {
-        let mut updates: Vec<(Option<String>, String)> =
-            self.0.iter().filter(|(_, managed)| managed.id.operation == UPDATE).map(|(key, managed)| (managed.time.clone(), key.clone())).collect();
+        let mut updates: Vec<(Option<String>, String)> = self
+            .0
+            .iter()
+            .filter(|(_, managed)| managed.id.operation == UPDATE)
+            .map(|(key, managed)| (managed.time.clone(), key.clone()))
+            .collect();
         updates.sort();
         let mut count = updates.len();
         let mut first_of_version: BTreeMap<String, String> = BTreeMap::new();
@@ -231,7 +256,9 @@ impl Record {
             if count <= MAX_UPDATE_MANAGERS {
                 break;
             }
-            let Some(version) = self.0.get(&key).map(|managed| managed.api_version.clone()) else { continue };
+            let Some(version) = self.0.get(&key).map(|managed| managed.api_version.clone()) else {
+                continue;
+            };
             // One entry per version stays as it is unless there is another to be folded with.
             match first_of_version.get(&version).cloned() {
                 None => {
@@ -253,15 +280,25 @@ impl Record {
         let before = self.0.remove(&bucket).or_else(|| self.0.remove(first));
         let set = before.map_or_else(|| folded.set.clone(), |before| folded.set.union(&before.set));
         // The time of the latest change among them.
-        self.0.insert(bucket, Managed { id, set, api_version: version.to_owned(), time: folded.time });
+        self.0.insert(
+            bucket,
+            Managed { id, set, api_version: version.to_owned(), time: folded.time },
+        );
     }
 
     fn into_entries(self) -> Vec<ManagedFieldsEntry> {
-        let mut entries: Vec<ManagedFieldsEntry> = self.0.into_values().map(Managed::into_entry).collect();
+        let mut entries: Vec<ManagedFieldsEntry> =
+            self.0.into_values().map(Managed::into_entry).collect();
         // Operations in the order of their names. Times of one form, in UTC, sort as text; none comes first.
         entries.sort_by(|left, right| {
             let key = |entry: &ManagedFieldsEntry| {
-                (entry.operation.clone(), entry.time.clone(), entry.manager.clone(), entry.api_version.clone(), entry.subresource.clone())
+                (
+                    entry.operation.clone(),
+                    entry.time.clone(),
+                    entry.manager.clone(),
+                    entry.api_version.clone(),
+                    entry.subresource.clone(),
+                )
             };
             key(left).cmp(&key(right))
         });

@@ -51,10 +51,15 @@ impl Value {
                 _ => Self::Float(number.as_f64().unwrap_or_default()),
             },
             serde_json::Value::String(text) => Self::String(text),
-            serde_json::Value::Array(items) => Self::List(items.into_iter().map(|item| Self::from_json(item, numbers)).collect()),
-            serde_json::Value::Object(members) => {
-                Self::Map(members.into_iter().map(|(key, value)| (key, Self::from_json(value, numbers))).collect())
+            serde_json::Value::Array(items) => {
+                Self::List(items.into_iter().map(|item| Self::from_json(item, numbers)).collect())
             }
+            serde_json::Value::Object(members) => Self::Map(
+                members
+                    .into_iter()
+                    .map(|(key, value)| (key, Self::from_json(value, numbers)))
+                    .collect(),
+            ),
         }
     }
 
@@ -103,7 +108,10 @@ impl Value {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "an integer is compared with a float as a float")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "an integer is compared with a float as a float"
+    )]
     fn as_float(&self) -> f64 {
         match self {
             Self::Int(value) => *value as f64,
@@ -185,7 +193,9 @@ impl fmt::Display for Value {
                 }
                 out.write_char(']')
             }
-            Self::Map(members) => members.iter().try_for_each(|(key, value)| write!(out, "{key}={value}")),
+            Self::Map(members) => {
+                members.iter().try_for_each(|(key, value)| write!(out, "{key}={value}"))
+            }
         }
     }
 }
@@ -203,7 +213,10 @@ fn write_float(value: f64, out: &mut String) {
 /// Go's `g` form with the shortest digits: an exponent below -4 and from 6 on.
 fn short_float(value: f64) -> String {
     let scientific = format!("{value:e}");
-    let exponent: i32 = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or_default();
+    let exponent: i32 = scientific
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse().ok())
+        .unwrap_or_default();
     if (-4..6).contains(&exponent) { format!("{value}") } else { exponent_form(value) }
 }
 
@@ -211,7 +224,8 @@ fn short_float(value: f64) -> String {
 fn exponent_form(value: f64) -> String {
     let scientific = format!("{value:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+    let (sign, exponent) =
+        exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
     format!("{digits}e{sign}{exponent:0>2}")
 }
 
@@ -222,7 +236,9 @@ fn write_html_safe(text: &str, out: &mut String) {
         let escaped = out.split_off(start);
         for character in escaped.chars() {
             match character {
-                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => drop(write!(out, "\\u{:04x}", u32::from(character))),
+                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                    drop(write!(out, "\\u{:04x}", u32::from(character)))
+                }
                 other => out.push(other),
             }
         }

@@ -47,7 +47,8 @@ impl Atoms {
     fn load(schema: &str) -> Option<Type> {
         // Two schemas are recorded under the name of another with the same types.
         let schema = schema.trim_end_matches("-2v").trim_end_matches("-json");
-        let atoms: Self = serde_json::from_str(&corpus(&format!("schemas/{schema}.smd.json"))?).unwrap();
+        let atoms: Self =
+            serde_json::from_str(&corpus(&format!("schemas/{schema}.smd.json"))?).unwrap();
         Some(atoms.named(&atoms.root))
     }
 
@@ -72,9 +73,9 @@ impl Atoms {
         let list = atom.get("list").map(|list| List {
             items: self.reference(&list["elementType"]),
             relationship: match (list["elementRelationship"].as_str(), list["keys"].as_array()) {
-                (Some("associative"), Some(keys)) => {
-                    Relationship::Keys(keys.iter().map(|key| key.as_str().unwrap().to_owned().into()).collect())
-                }
+                (Some("associative"), Some(keys)) => Relationship::Keys(
+                    keys.iter().map(|key| key.as_str().unwrap().to_owned().into()).collect(),
+                ),
                 (Some("associative"), None) => Relationship::Set,
                 _ => Relationship::Atomic,
             },
@@ -85,7 +86,8 @@ impl Atoms {
                 of: self.reference(&field["type"]),
                 default: field.get("default").map(ToString::to_string),
             };
-            let mut fields: Vec<Declared> = map["fields"].as_array().into_iter().flatten().map(declared).collect();
+            let mut fields: Vec<Declared> =
+                map["fields"].as_array().into_iter().flatten().map(declared).collect();
             fields.sort_by(|left, right| left.name.cmp(&right.name));
             let relationship = relationship.or(map["elementRelationship"].as_str());
             let element = map.get("elementType").map(|of| self.reference(of));
@@ -150,7 +152,12 @@ fn sets_are_read_and_written_as_the_reference_does() {
             Some(output) => {
                 let read = read.unwrap_or_else(|error| panic!("{}: {error}", case.id()));
                 assert_eq!(read.to_fields_v1(), output, "{}", case.id());
-                assert_eq!(serde_json::json!(read.paths()), case.json("members").unwrap(), "{}", case.id());
+                assert_eq!(
+                    serde_json::json!(read.paths()),
+                    case.json("members").unwrap(),
+                    "{}",
+                    case.id()
+                );
             }
         }
     });
@@ -178,7 +185,12 @@ fn values_are_ordered_as_the_reference_orders_them() {
     cases("valueCompare", |case| {
         let value = |name: &str| Value::read(case.raw(name), Numbers::Exact).unwrap();
         let (left, right) = (value("a"), value("b"));
-        assert_eq!(left.cmp(&right) as i64, case.json("cmp").unwrap().as_i64().unwrap(), "{}", case.id());
+        assert_eq!(
+            left.cmp(&right) as i64,
+            case.json("cmp").unwrap().as_i64().unwrap(),
+            "{}",
+            case.id()
+        );
         assert_eq!(left == right, case.json("equal").unwrap(), "{}", case.id());
     });
 }
@@ -198,8 +210,22 @@ fn set_operations_agree_with_the_reference() {
             assert_eq!(result.to_fields_v1(), case.text("result").unwrap(), "{name} {}", case.id());
         });
     }
-    cases("leaves", |case| assert_eq!(Some(case.set("a").leaves().to_fields_v1()), case.text("result"), "{}", case.id()));
-    cases("members", |case| assert_eq!(Some(serde_json::json!(case.set("a").paths())), case.json("result"), "{}", case.id()));
+    cases("leaves", |case| {
+        assert_eq!(
+            Some(case.set("a").leaves().to_fields_v1()),
+            case.text("result"),
+            "{}",
+            case.id()
+        )
+    });
+    cases("members", |case| {
+        assert_eq!(
+            Some(serde_json::json!(case.set("a").paths())),
+            case.json("result"),
+            "{}",
+            case.id()
+        )
+    });
 }
 
 #[test]
@@ -216,8 +242,15 @@ fn comparisons_agree_with_the_reference() {
         let of = types.entry(schema.clone()).or_insert_with(|| Atoms::load(&schema).unwrap());
         let open = |name: &str| Node::value(case.raw(name), of).unwrap();
         let result = compare_nodes(of, &open("lhs"), &open("rhs")).unwrap();
-        for (name, set) in [("removed", &result.removed), ("modified", &result.modified), ("added", &result.added)] {
-            assert_eq!(set.to_fields_v1(), case.text(name).unwrap(), "{name} {}: {line}", case.id());
+        for (name, set) in
+            [("removed", &result.removed), ("modified", &result.modified), ("added", &result.added)]
+        {
+            assert_eq!(
+                set.to_fields_v1(),
+                case.text(name).unwrap(),
+                "{name} {}: {line}",
+                case.id()
+            );
         }
         count += 1;
     }
@@ -272,6 +305,7 @@ struct Step<'a> {
 struct Expect {
     code: u16,
     object: Option<Json>,
+    error: Option<Json>,
     managed_fields: Option<Vec<ManagedFieldsEntry>>,
     times: Option<Vec<Option<String>>>,
 }
@@ -301,7 +335,8 @@ impl Stored {
     fn text(&self) -> String {
         let mut object = self.object.clone();
         if !self.managed_fields.is_empty() {
-            object["metadata"]["managedFields"] = serde_json::to_value(&self.managed_fields).unwrap();
+            object["metadata"]["managedFields"] =
+                serde_json::to_value(&self.managed_fields).unwrap();
         }
         object.to_string()
     }
@@ -327,32 +362,56 @@ fn openshift_template() -> Schema {
 /// Seconds after 2000-01-01, at most a day.
 fn clock(at: i64) -> String {
     let (day, second) = (at / 86_400, at % 86_400);
-    format!("2000-01-{:02}T{:02}:{:02}:{:02}Z", day + 1, second / 3600, second / 60 % 60, second % 60)
+    format!(
+        "2000-01-{:02}T{:02}:{:02}:{:02}Z",
+        day + 1,
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
 }
 
 /// What the client means by a step: the object that results from its body.
 fn meant(step: &Step<'_>, stored: Option<&Stored>) -> Result<String, String> {
-    let body = step.body_text.clone().or_else(|| step.body.map(|body| body.get().to_owned())).unwrap_or_default();
+    let body = step
+        .body_text
+        .clone()
+        .or_else(|| step.body.map(|body| body.get().to_owned()))
+        .unwrap_or_default();
     let live = || stored.map(Stored::text).unwrap_or_default();
     match step.op.as_str() {
         "create" | "update" => Ok(body),
-        "patch-merge" => merge_patch(&live(), &body).map(|patched| patched.text).map_err(|error| error.to_string()),
-        "patch-json" => json_patch(&live(), &body).map(|patched| patched.text).map_err(|error| error.to_string()),
+        "patch-merge" => merge_patch(&live(), &body)
+            .map(|patched| patched.text)
+            .map_err(|error| error.to_string()),
+        "patch-json" => json_patch(&live(), &body)
+            .map(|patched| patched.text)
+            .map_err(|error| error.to_string()),
         other => panic!("{other}"),
     }
 }
 
-fn check_step(kind: &ManagedKind, schema: &Schema, step: &Step<'_>, stored: Option<&Stored>) -> Result<(), String> {
+fn check_step(
+    kind: &ManagedKind,
+    schema: &Schema,
+    step: &Step<'_>,
+    stored: Option<&Stored>,
+) -> Result<(), String> {
     let text = meant(step, stored)?;
-    let decoded = schema::decode(schema, &text, Limits::default()).map_err(|error| error.to_string())?;
-    let metadata: Metadata = serde_json::from_str(&decoded.metadata).map_err(|error| error.to_string())?;
+    let decoded =
+        schema::decode(schema, &text, Limits::default()).map_err(|error| error.to_string())?;
+    let metadata: Metadata =
+        serde_json::from_str(&decoded.metadata).map_err(|error| error.to_string())?;
     let live_text = stored.map(|stored| stored.object.to_string()).unwrap_or_default();
     let agent = step.user_agent.as_deref().unwrap_or("oracle/v1");
     let agent = agent.split('/').next().unwrap_or_default();
     let manager = step.manager.as_deref().unwrap_or(&agent[..agent.len().min(128)]);
     let mut entries = update(&Update {
         kind,
-        live: stored.map(|stored| Live { object: Object::Text(&live_text), managed_fields: &stored.managed_fields }),
+        live: stored.map(|stored| Live {
+            object: Object::Text(&live_text),
+            managed_fields: &stored.managed_fields,
+        }),
         new: Object::Parts { metadata: &decoded.metadata, fields: &decoded.fields },
         given: metadata.managed_fields.as_deref(),
         manager,
@@ -370,12 +429,15 @@ fn check_step(kind: &ManagedKind, schema: &Schema, step: &Step<'_>, stored: Opti
         keep_times(&stored.managed_fields, &mut entries);
     }
     // The recordings escape more than the record does.
-    let plain = |entries: &[ManagedFieldsEntry]| serde_json::to_string(entries).unwrap().replace("\\u2028", "\u{2028}");
+    let plain = |entries: &[ManagedFieldsEntry]| {
+        serde_json::to_string(entries).unwrap().replace("\\u2028", "\u{2028}")
+    };
     let (ours, theirs) = (plain(&entries), plain(&expected));
     if ours != theirs {
         return Err(format!("\n  got  {ours}\n  want {theirs}"));
     }
-    let stored_fields: Json = serde_json::from_str(&format!("{{{}}}", decoded.stored_fields())).unwrap();
+    let stored_fields: Json =
+        serde_json::from_str(&format!("{{{}}}", decoded.stored_fields())).unwrap();
     let object = step.expect.object.as_ref().unwrap();
     for name in ["message", "objects", "parameters", "labels"] {
         let (ours, theirs) = (stored_fields[name].to_string(), object[name].to_string());
@@ -396,7 +458,10 @@ fn updates_and_patches_leave_the_record_that_the_reference_leaves() {
     let (mut checked, mut wrong) = (0, Vec::new());
     for file in ["ocp-template.ndjson.gz", "handcrafted.ndjson.gz"] {
         let Some(text) = corpus(file) else { return };
-        for line in text.lines().filter(|line| line.contains("\"schema\": \"ocp-template\"") || line.contains("\"schema\":\"ocp-template\"")) {
+        for line in text.lines().filter(|line| {
+            line.contains("\"schema\": \"ocp-template\"")
+                || line.contains("\"schema\":\"ocp-template\"")
+        }) {
             let sequence: Sequence<'_> = serde_json::from_str(line).unwrap();
             let mut stored: Option<Stored> = None;
             for (index, step) in sequence.steps.iter().enumerate() {
@@ -416,5 +481,54 @@ fn updates_and_patches_leave_the_record_that_the_reference_leaves() {
     }
     println!("checked {checked} steps");
     let shown: Vec<&String> = wrong.iter().take(12).collect();
+    assert!(wrong.is_empty(), "{} of {checked} differ: {shown:#?}", wrong.len());
+}
+
+#[test]
+fn a_json_patch_that_the_reference_cannot_apply_fails_here() {
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for schema in [
+        "ocp-template",
+        "ocp-template-json",
+        "formwork-template",
+        "dm-deployment",
+        "formwork-template-2v",
+    ] {
+        let Some(text) = corpus(&format!("{schema}.ndjson.gz")) else { return };
+        for line in text.lines() {
+            let sequence: Sequence<'_> = serde_json::from_str(line).unwrap();
+            let mut stored: Option<Stored> = None;
+            for (index, step) in sequence.steps.iter().enumerate() {
+                let succeeded = matches!(step.expect.code, 200 | 201);
+                if step.op == "patch-json"
+                    && let Some(before) = &stored
+                {
+                    let failed = step.expect.error.as_ref().is_some_and(|error| {
+                        error["message"]
+                            .as_str()
+                            .is_some_and(|message| message.starts_with("the server rejected"))
+                    });
+                    if failed || succeeded {
+                        checked += 1;
+                        let ours = meant(step, Some(before));
+                        if ours.is_err() != failed {
+                            wrong.push(format!(
+                                "{} {index}: {:?} {} {}",
+                                sequence.id,
+                                ours.err(),
+                                step.body.unwrap(),
+                                before.text()
+                            ));
+                        }
+                    }
+                }
+                if succeeded && !step.dry_run {
+                    stored = Stored::after(&step.expect);
+                }
+            }
+        }
+    }
+    println!("checked {checked}");
+    let shown: Vec<&String> = wrong.iter().take(8).collect();
     assert!(wrong.is_empty(), "{} of {checked} differ: {shown:#?}", wrong.len());
 }

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use schema::json::{Scanner, compact};
 use schema::{Limits, Schema};
 
-use crate::document::Node;
 use super::{MAX_COPIED, MAX_DEPTH, MAX_OPERATIONS, PatchError, Patched};
+use crate::document::Node;
 
 /// Applies a JSON patch to a document.
 ///

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use schema::json::{Scanner, ValueKind, compact};
 use schema::{DecodeError, Stray, SyntaxError, TypeError};
 
-use crate::document::Node;
 use super::{MAX_DEPTH, PatchError, Patched};
+use crate::document::Node;
 
 /// Applies a merge patch to a document.
 ///

@@ -54,3 +54,45 @@ pub fn json_schema(template: &Template) -> String {
     schema.push_str(",\"additionalProperties\":false}");
     schema
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dialect;
+
+    fn check(parameters: &str, want: &str) {
+        let body = format!("{{\"parameters\":[{parameters}]}}");
+        let template = Template::parse(&body, Dialect::OpenShift).unwrap();
+        let want = format!(
+            "{{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\",{want},\
+             \"additionalProperties\":false}}"
+        );
+        assert_eq!(json_schema(&template), want);
+    }
+
+    #[test]
+    fn parameters_become_properties_in_their_order() {
+        check("", r#""properties":{}"#);
+        check(
+            r#"{"name":"Z","displayName":"The \"Z\"","description":"last"},{"name":"A","value":"1"}"#,
+            r#""properties":{"Z":{"type":"string","title":"The \"Z\"","description":"last"},"A":{"type":"string","default":"1"}}"#,
+        );
+    }
+
+    #[test]
+    fn required_is_what_would_otherwise_stay_empty() {
+        check(
+            r#"{"name":"A","required":true},{"name":"B","required":true,"value":"x"},
+               {"name":"C","required":true,"generate":"expression"},{"name":"D","required":true}"#,
+            r#""properties":{"A":{"type":"string"},"B":{"type":"string","default":"x"},"C":{"type":"string"},"D":{"type":"string"}},"required":["A","D"]"#,
+        );
+    }
+
+    #[test]
+    fn of_equal_names_the_last_is_described() {
+        check(
+            r#"{"name":"A","value":"1","required":true},{"name":"A","value":"2"}"#,
+            r#""properties":{"A":{"type":"string","default":"2"}}"#,
+        );
+    }
+}

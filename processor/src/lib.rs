@@ -5,6 +5,27 @@
 //! their text. No tree is built on the way. There is no clock, file, socket or randomness in here:
 //! the same input gives the same bytes, and randomness is an argument ([`Random`]).
 //!
+//! ```
+//! use processor::{Dialect, Overrides, Random, Template, Values, process};
+//!
+//! struct Zero;
+//! impl Random for Zero {
+//!     fn below(&mut self, _bound: u32) -> u32 {
+//!         0
+//!     }
+//! }
+//!
+//! let body = r#"{"kind": "Template", "objects": [{"kind": "K", "name": "${NAME}"}],
+//!                "parameters": [{"name": "NAME", "value": "default"}]}"#;
+//! let template = Template::parse(body, Dialect::OpenShift)?;
+//! let overrides = Overrides::from_iter([("NAME", "mine")]);
+//! let values = Values::resolve(&template, &overrides, &mut Zero)?;
+//! let processed = process(&template, &values)?;
+//! let objects: Vec<&str> = processed.objects().map(|object| object.as_str()).collect();
+//! assert_eq!(objects, [r#"{"kind": "K", "name": "mine","apiVersion":""}"#]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Not here: HTTP, YAML, storing, and what becomes of the objects.
 
 mod dialect;

@@ -11,6 +11,7 @@
 mod edits;
 mod fault;
 mod labels;
+mod list;
 mod members;
 mod object;
 
@@ -189,10 +190,11 @@ impl<'a> Rewriter<'a> {
         Ok(self.members.len() - 1)
     }
 
-    fn key(&mut self) -> Result<(Cow<'a, str>, bool)> {
+    /// Rewrites a key; returns it with what it was, where that is something else.
+    fn key(&mut self) -> Result<(Cow<'a, str>, Option<Box<str>>)> {
         let literal = self.literal();
         if !literal.has_dollar && !literal.has_escape {
-            return Ok((Cow::Borrowed(literal.content.as_str()), false));
+            return Ok((Cow::Borrowed(literal.content.as_str()), None));
         }
         let content = literal.canonical();
         let mut renamed = None;
@@ -207,13 +209,14 @@ impl<'a> Rewriter<'a> {
         match renamed {
             Some(name) => {
                 self.replace(literal.start, literal.end, &name)?;
-                Ok((Cow::Owned(Quoted::proven(&name).decode().into_owned()), true))
+                let name = Quoted::proven(&name).decode().into_owned();
+                Ok((Cow::Owned(name), Some(literal.content.decode().into())))
             }
             None => {
                 if literal.has_unicode_escape {
                     self.replace(literal.start, literal.end, &content)?;
                 }
-                Ok((literal.content.decode(), false))
+                Ok((literal.content.decode(), None))
             }
         }
     }

@@ -310,11 +310,11 @@ fn mutated_templates_are_processed_or_refused() {
         for _ in 0..20 {
             let mut bytes = body.clone().into_bytes();
             for _ in 0..=random.below(3) {
-                let at = random.below(u32::try_from(bytes.len()).unwrap()) as usize;
+                let at = random.index(bytes.len());
                 match random.below(3) {
-                    0 => bytes[at] = noise[random.below(noise.len() as u32) as usize],
+                    0 => bytes[at] = noise[random.index(noise.len())],
                     1 => drop(bytes.remove(at)),
-                    _ => bytes.insert(at, noise[random.below(noise.len() as u32) as usize]),
+                    _ => bytes.insert(at, noise[random.index(noise.len())]),
                 }
             }
             let Ok(text) = String::from_utf8(bytes) else { continue };

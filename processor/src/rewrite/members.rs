@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use super::{Result, Rewriter, Wrote};
 
@@ -13,8 +14,8 @@ use super::{Result, Rewriter, Wrote};
 pub(super) struct Member<'a> {
     /// The key after substitution.
     pub(super) name: Cow<'a, str>,
-    /// Whether substitution made the key.
-    pub(super) renamed: bool,
+    /// The key before substitution, where that changed it.
+    pub(super) renamed: Option<Box<str>>,
     /// Where the key starts.
     pub(super) start: usize,
     /// Where the value starts.
@@ -95,19 +96,27 @@ fn choose(members: &mut [Member]) -> bool {
     });
     // From the last to the first of equal names. A member that removes itself takes along those
     // that it had replaced before substitution, not those that substitution gave its name.
-    let (mut removed, mut won, mut gone) = (false, false, false);
+    let (mut won, mut gone) = (false, BTreeSet::new());
+    let mut lost = Vec::new();
     for (place, &index) in order.iter().enumerate() {
-        if place == 0 || members[order[place - 1]].name != members[index].name {
-            (won, gone) = (false, false);
+        let member = &members[index];
+        if place == 0 || members[order[place - 1]].name != member.name {
+            won = false;
+            gone.clear();
         }
-        let member = &mut members[index];
-        let leaves = member.wrote == Wrote::Nothing;
-        member.alive = !leaves && !won && (member.renamed || !gone);
-        gone |= leaves && !member.renamed;
-        won |= member.alive;
-        removed |= !member.alive;
+        if member.wrote == Wrote::Nothing {
+            gone.insert(&member.renamed);
+            lost.push(index);
+        } else if won || gone.contains(&member.renamed) {
+            lost.push(index);
+        } else {
+            won = true;
+        }
     }
-    removed
+    for &index in &lost {
+        members[index].alive = false;
+    }
+    !lost.is_empty()
 }
 
 fn has_pair(members: &[Member]) -> bool {

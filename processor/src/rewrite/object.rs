@@ -3,7 +3,7 @@
 //! The rules are those of OpenShift's server. Before substitution: an object needs a `kind`, and a
 //! namespace that is not a reference is removed. After it: `apiVersion` and `kind` are written from
 //! what they then say (which gives old kinds their API group), and labels are added. An object
-//! that has `items` is a list, to which only substitution and the first and third rule apply.
+//! that has `items` is another matter: see [`super::list`].
 
 use std::borrow::Cow;
 
@@ -14,21 +14,21 @@ use crate::group::group_of;
 use crate::json::string::push_string;
 use crate::json::{Quoted, Scanner, Syntax};
 use crate::reference::{references, whole};
-use crate::rewrite::{canonical, substitute};
+use crate::rewrite::canonical;
 use crate::values::{Form, Value};
 
 /// What an object says before substitution. Of a key that is repeated the last one counts.
 #[derive(Default)]
-struct Raw<'a> {
+pub(super) struct Raw<'a> {
     /// Empty unless a string.
-    kind: Cow<'a, str>,
+    pub(super) kind: Cow<'a, str>,
     /// Empty unless a string.
-    api_version: Cow<'a, str>,
+    pub(super) api_version: Cow<'a, str>,
     has_metadata: bool,
 }
 
 impl<'a> Raw<'a> {
-    fn read(object: Json<'a>) -> Self {
+    pub(super) fn read(object: Json<'a>) -> Self {
         let mut raw = Raw::default();
         let mut scanner = Scanner::new(object.as_str());
         let read = scanner.members(|scanner, key| {
@@ -40,7 +40,7 @@ impl<'a> Raw<'a> {
         raw
     }
 
-    fn see(&mut self, key: &str, value: Json<'a>) {
+    pub(super) fn see(&mut self, key: &str, value: Json<'a>) {
         match key {
             "kind" => self.kind = text_of(value.as_str()).unwrap_or_default(),
             "apiVersion" => self.api_version = text_of(value.as_str()).unwrap_or_default(),
@@ -50,7 +50,7 @@ impl<'a> Raw<'a> {
     }
 
     /// A kind must be there, and an `apiVersion` that is no group and version hides it.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if self.kind.is_empty() || self.api_version.matches('/').count() > 1 {
             return Err(Fault::new(What::MissingKind));
         }
@@ -124,7 +124,7 @@ impl<'a> Rewriter<'a> {
         let mut metadata_anywhere = None;
         let mut map = self.map(|this, index| {
             let Member { name, renamed, .. } = &this.members[index];
-            match (&**name, renamed) {
+            match (&**name, renamed.is_some()) {
                 ("items", false) => Err(Fault::new(What::IsList)),
                 ("kind" | "apiVersion", false) => {
                     let name = name.clone();
@@ -169,7 +169,7 @@ impl<'a> Rewriter<'a> {
         let mut map = self.map(|this, index| {
             let Member { name, renamed, .. } = &this.members[index];
             match (&**name, this.labels) {
-                ("namespace", _) if strip && !renamed => this.namespace(),
+                ("namespace", _) if strip && renamed.is_none() => this.namespace(),
                 ("labels", Some(labels)) => this.own_labels(labels),
                 _ => this.value(),
             }
@@ -210,7 +210,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// The value under the cursor.
-    fn peek(&self) -> Json<'a> {
+    pub(super) fn peek(&self) -> Json<'a> {
         let mut scanner = Scanner::new(&self.text[self.at..]);
         scanner.value().expect("an object's text is proven JSON")
     }
@@ -218,7 +218,7 @@ impl<'a> Rewriter<'a> {
     // === Identity ===
 
     /// Writes `apiVersion` and `kind` as the server would after reading them.
-    fn identify(&mut self, map: &mut Map) -> Result<()> {
+    pub(super) fn identify(&mut self, map: &mut Map) -> Result<()> {
         let text = |name| {
             let member = self.find(map, name)?;
             text_of(&self.out[member.value..member.end])
@@ -242,7 +242,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Gives a member of a map a text, whether or not it is there.
-    fn set(&mut self, map: &mut Map, name: &str, text: &str) -> Result<()> {
+    pub(super) fn set(&mut self, map: &mut Map, name: &str, text: &str) -> Result<()> {
         if let Some(member) = self.find(map, name) {
             let old = member.value..member.end;
             return self.put(old, |out| push_string(out, text));
@@ -252,86 +252,6 @@ impl<'a> Rewriter<'a> {
             out.push(':');
             push_string(out, text);
         })
-    }
-
-    // === Lists ===
-
-    fn list_object(&mut self, object: Json<'a>) -> Result<()> {
-        let raw = Raw::read(object);
-        let mut map = self.map(|this, index| {
-            let Member { name, renamed, .. } = &this.members[index];
-            if name == "items" && !renamed { this.items(&raw) } else { this.value() }
-        })?;
-        raw.check()?;
-        self.flush();
-        self.identify(&mut map)?;
-        if self.labels.is_some() {
-            return Err(Fault::new(What::LabelsOnList));
-        }
-        Ok(())
-    }
-
-    fn items(&mut self, list: &Raw<'a>) -> Result<Wrote> {
-        match self.byte() {
-            b'[' => self.list(|this| this.item(list)),
-            b'n' => self.overwrite("[]").map(|()| Wrote::Other),
-            _ => {
-                let found = self.peek().kind();
-                Err(Fault::new(What::Items { found }))
-            }
-        }
-    }
-
-    /// An item without apiVersion and kind gets those that the list's name promises.
-    fn item(&mut self, list: &Raw<'a>) -> Result<()> {
-        if self.byte() == b'n' {
-            return self.overwrite(&format!(
-                "{{\"apiVersion\":{},\"kind\":{}}}",
-                self.json_text(&list.api_version)?,
-                self.json_text(list.item_kind())?
-            ));
-        }
-        if self.byte() != b'{' {
-            let found = self.peek().kind();
-            return Err(Fault::new(What::Item { found }));
-        }
-        let mut raw = Raw::default();
-        let mut map = self.map(|this, index| {
-            let Member { name, renamed, .. } = &this.members[index];
-            if let ("kind" | "apiVersion", false) = (&**name, renamed) {
-                let name = name.clone();
-                raw.see(&name, this.peek());
-            }
-            this.value()
-        })?;
-        if raw.kind.is_empty() && raw.api_version.is_empty() {
-            let api_version = self.substitute_text(&list.api_version)?;
-            let kind = self.substitute_text(list.item_kind())?;
-            self.set(&mut map, "apiVersion", &api_version)?;
-            self.set(&mut map, "kind", &kind)?;
-        }
-        self.members.truncate(map.first);
-        Ok(())
-    }
-
-    fn substitute_text<'s>(&self, text: &'s str) -> Result<Cow<'s, str>> {
-        match self.values {
-            Some(values) => substitute(text, values, Value::text, self.budget)
-                .map_err(|_| Fault::new(What::TooLong)),
-            None => Ok(Cow::Borrowed(text)),
-        }
-    }
-
-    fn json_text(&self, text: &str) -> Result<String> {
-        let mut json = String::new();
-        push_string(&mut json, &self.substitute_text(text)?);
-        Ok(json)
-    }
-}
-
-impl Raw<'_> {
-    fn item_kind(&self) -> &str {
-        self.kind.strip_suffix("List").unwrap_or(&self.kind)
     }
 }
 

@@ -120,9 +120,8 @@ impl Oracle {
         let mut keys = std::collections::BTreeSet::new();
         let mut stop = None;
         for (key, value) in map {
-            let key = match self.value(&Value::String(key.clone()))? {
-                Some(Value::String(key)) => key,
-                _ => return Err(Stop::Refused),
+            let Some(Value::String(key)) = self.value(&Value::String(key.clone()))? else {
+                return Err(Stop::Refused);
             };
             if !keys.insert(key.clone()) {
                 stop = Some(Stop::Collision);

@@ -1,5 +1,6 @@
 //! What the tests of this crate share: the corpus, values compared as JSON, a source of randomness.
 #![allow(dead_code, reason = "every test binary uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "tests read files")]
 
 use std::io::Read;
@@ -28,6 +29,12 @@ pub(crate) fn corpus(path: &str) -> Option<String> {
 
 /// A reproducible source: splitmix64.
 pub(crate) struct Seeded(pub(crate) u64);
+
+impl Seeded {
+    pub(crate) fn index(&mut self, length: usize) -> usize {
+        self.below(u32::try_from(length).expect("tests are small")) as usize
+    }
+}
 
 impl Random for Seeded {
     fn below(&mut self, bound: u32) -> u32 {

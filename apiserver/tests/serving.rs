@@ -415,8 +415,7 @@ async fn a_second_signal_stops_at_once() {
 /// begun must be answered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_request_is_lost_when_a_busy_server_stops() {
-    let shutdown_delay = Duration::from_millis(100);
-    let server = Running::start_with(Settings { shutdown_delay, ..Settings::default() }).await;
+    let server = Running::start().await;
     let (address, authority) = (server.address, Arc::new(server.authority.pem.clone()));
     let things = server.things.clone();
     let stopped = Arc::new(AtomicBool::new(false));

@@ -46,8 +46,9 @@ const CONNECTION_WINDOW: u32 = 4 << 20;
 /// How often the other end is asked whether it is still there, and how long it may think.
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_WAIT: Duration = Duration::from_secs(15);
-/// How long a connection that has not had a request yet is waited for when the server stops.
-const FIRST_REQUEST: Duration = Duration::from_secs(1);
+/// When the server stops: how long a connection is waited for that has not had a request yet, or
+/// that cannot be told not to send another.
+const LAST_CALL: Duration = Duration::from_secs(1);
 
 /// What all connections of a server share.
 pub(super) struct Connections {
@@ -130,7 +131,12 @@ impl Connections {
         let activity = &link.activity;
         let draining = async {
             self.chain.stop().reached(Phase::Draining).await;
-            activity.begun(FIRST_REQUEST).await;
+            // HTTP/1.1 has no GOAWAY: a request may be on its way to a connection that looks idle.
+            // It is answered, and with that answer the connection is closed.
+            match link.is_http2 {
+                true => activity.begun(LAST_CALL).await,
+                false => tokio::time::sleep(LAST_CALL).await,
+            }
         };
         tokio::select! {
             ended = connection.as_mut() => return ended,

@@ -1,1 +1,11 @@
-//! Formwork API groups.
+//! Formwork's API groups, and the server that serves them.
+//!
+//! In reading order: the one table of resources ([`groups`]), what is peculiar to each
+//! ([`registry`]), and how a server is put together ([`run`], [`standalone`]).
+
+pub mod groups;
+pub mod registry;
+
+pub mod args;
+pub mod run;
+pub mod standalone;

@@ -1,0 +1,58 @@
+//! The one table of resources. Routing, discovery, OpenAPI and the tests of authorization all
+//! follow from it: adding a resource is one file in [`crate::registry`] and one line here.
+
+use apiserver::resource::{ApiGroup, ApiVersion};
+use processor::Dialect;
+
+use crate::registry::{processedtemplates, templates};
+
+/// Every API group that is served.
+pub fn groups() -> Vec<ApiGroup> {
+    vec![
+        group(
+            "template.openshift.io",
+            "v1",
+            vec![
+                processedtemplates::resource(Dialect::OpenShift),
+                templates::resource(Dialect::OpenShift),
+            ],
+        ),
+        group(
+            "formwork.dev",
+            "v1alpha1",
+            vec![
+                processedtemplates::resource(Dialect::Proposal),
+                templates::resource(Dialect::Proposal),
+            ],
+        ),
+    ]
+}
+
+fn group(
+    name: &'static str,
+    version: &'static str,
+    resources: Vec<apiserver::resource::Resource>,
+) -> ApiGroup {
+    let resources = resources.into_iter().map(Into::into).collect();
+    ApiGroup { name, versions: vec![ApiVersion { name: version, resources }] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_resource_is_of_the_group_that_serves_it() {
+        for group in groups() {
+            for version in &group.versions {
+                for resource in &version.resources {
+                    assert_eq!(resource.definition.group, group.name);
+                    assert_eq!(resource.definition.version, version.name);
+                    for subresource in &resource.subresources {
+                        assert_eq!(subresource.definition.group, group.name);
+                    }
+                }
+            }
+        }
+    }
+}

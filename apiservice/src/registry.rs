@@ -1,0 +1,9 @@
+//! What is peculiar to each resource, one file for each, named as in the URL.
+
+pub mod processed;
+pub mod processedtemplates;
+pub mod schema;
+pub mod templates;
+
+mod kinds;
+mod processing;

@@ -1,0 +1,178 @@
+//! The schemas of both Template kinds, and what the two API groups call things.
+
+use apiserver::resource::{Definition, Scope};
+use apiserver::schema::{Schema, meta};
+use processor::Dialect;
+
+/// The group, the version and the prefix of definition names of a dialect.
+pub(super) fn api(dialect: Dialect) -> (&'static str, &'static str, &'static str) {
+    match dialect {
+        Dialect::OpenShift => {
+            ("template.openshift.io", "v1", "com.github.openshift.api.template.v1")
+        }
+        Dialect::Proposal => ("formwork.dev", "v1alpha1", "dev.formwork.v1alpha1"),
+    }
+}
+
+/// The definition of the kind `Template` under the name of a resource.
+pub(super) fn template(
+    dialect: Dialect,
+    plural: &'static str,
+    singular: &'static str,
+) -> Definition {
+    let (group, version, _) = api(dialect);
+    Definition {
+        group,
+        version,
+        kind: "Template",
+        plural,
+        singular,
+        scope: Scope::Namespaced,
+        short_names: &[],
+        categories: &[],
+        // Most files in the wild are from before OpenShift had API groups.
+        aliases: match dialect {
+            Dialect::OpenShift => &[("v1", "Template")],
+            Dialect::Proposal => &[],
+        },
+        schema: template_schema(dialect),
+    }
+}
+
+fn template_schema(dialect: Dialect) -> Schema {
+    let (group, version, prefix) = api(dialect);
+    let objects = Schema::list(meta::raw_extension()).described(
+        "The objects to create, of any kind. Their strings may hold references to parameters.",
+    );
+    let parameters = Schema::list(parameter(dialect))
+        .described("The names that the objects refer to, with their values.");
+    let labels = match dialect {
+        Dialect::OpenShift => "Labels for every object that results.",
+        Dialect::Proposal => "Labels for every object that results, its pods and its selectors.",
+    };
+    let labels = Schema::map(Schema::string("")).described(labels);
+    let template = Schema::object(
+        format!("{prefix}.Template"),
+        "A Template holds objects with references to parameters, from which processing makes objects that can be created.",
+    );
+    let template = match dialect {
+        Dialect::OpenShift => template.optional(
+            "message",
+            Schema::string(
+                "A message for whoever used the template. References in it are replaced, too.",
+            ),
+        ),
+        Dialect::Proposal => template,
+    };
+    template
+        .always("objects", objects)
+        .optional("parameters", parameters)
+        .optional("labels", labels)
+        .kind(group, version, "Template")
+}
+
+fn parameter(dialect: Dialect) -> Schema {
+    let (_, _, prefix) = api(dialect);
+    let parameter = Schema::object(
+        format!("{prefix}.Parameter"),
+        "A Parameter is a name that objects refer to, and the value that takes its place.",
+    )
+    .required("name", Schema::string("What references say: letters, digits and underscores."))
+    .optional("displayName", Schema::string("The name that people read."))
+    .optional("description", Schema::string("What the value is for."))
+    .optional(
+        "value",
+        Schema::string("The value, unless another is given. It switches the generator off.")
+            .lenient(),
+    )
+    .optional(
+        "generate",
+        Schema::string("Makes a value where there is none. The one generator is 'expression'."),
+    )
+    .optional("from", Schema::string("What the generator works from, e.g. '[a-zA-Z0-9]{12}'."))
+    .optional("required", Schema::boolean("Whether processing fails without a value."));
+    match dialect {
+        Dialect::OpenShift => parameter,
+        Dialect::Proposal => typed(parameter),
+    }
+}
+
+/// What the proposal's parameters have besides.
+fn typed(parameter: Schema) -> Schema {
+    let bound = |which: &str| Schema::int64(format!("The {which} value of an int.")).pointer();
+    parameter
+        .optional(
+            "type",
+            Schema::string("What the value is: 'string' (the default), 'int', 'bool' or 'base64'.")
+                .one_of(["string", "int", "bool", "base64"]),
+        )
+        .optional(
+            "enum",
+            Schema::list(Schema::string("").lenient()).described("The values that are allowed."),
+        )
+        .optional("pattern", Schema::string("A regular expression that the value matches."))
+        .optional("minimum", bound("smallest"))
+        .optional("maximum", bound("largest"))
+}
+
+/// The kind `Parameters`: the body of a POST to `templates/NAME/processed`.
+pub(super) fn parameters(dialect: Dialect) -> Definition {
+    let (group, version, prefix) = api(dialect);
+    let values = |what: &'static str| Schema::opaque(what);
+    let schema = Schema::object(
+        format!("{prefix}.Parameters"),
+        "Parameters are the values with which a stored Template is processed.",
+    )
+    .optional(
+        "values",
+        values("The values by parameter: a map of names to values, or a list of objects with name and value."),
+    )
+    .optional("parameters", values("Another name of values."))
+    .optional(
+        "ignoreUnknownParameters",
+        Schema::boolean("Whether a value for a parameter that the Template does not have is ignored; else it is refused."),
+    )
+    .kind(group, version, "Parameters");
+    Definition {
+        group,
+        version,
+        kind: "Parameters",
+        plural: "templates/processed",
+        singular: "",
+        scope: Scope::Namespaced,
+        short_names: &[],
+        categories: &[],
+        aliases: &[],
+        schema,
+    }
+}
+
+/// The kind of `templates/NAME/schema`: a JSON Schema, which has no kind of its own.
+pub(super) fn form(dialect: Dialect) -> Definition {
+    let (group, version, prefix) = api(dialect);
+    let schema = Schema::object(
+        format!("{prefix}.ParametersSchema"),
+        "A JSON Schema (2020-12) of a Template's parameters, in their order, for a form.",
+    )
+    .optional("$schema", Schema::string("The dialect of JSON Schema."))
+    .optional("title", Schema::string("The template's name."))
+    .optional("type", Schema::string("Always 'object'."))
+    .optional("properties", Schema::opaque("A schema for each parameter."))
+    .optional(
+        "required",
+        Schema::list(Schema::string("")).described("Parameters that need a value."),
+    )
+    .optional("additionalProperties", Schema::boolean("Always false."));
+    Definition {
+        group,
+        version,
+        kind: "ParametersSchema",
+        plural: "templates/schema",
+        singular: "",
+        scope: Scope::Namespaced,
+        short_names: &[],
+        categories: &[],
+        aliases: &[],
+        schema,
+    }
+}

@@ -1,0 +1,27 @@
+//! `templates/NAME/schema`: what a form needs to know of a stored Template's parameters.
+
+use apiserver::object::Object;
+use apiserver::resource::{Action, Context, Get, Subresource};
+use apiserver::status::Error;
+use processor::Dialect;
+
+use super::{kinds, processing};
+
+struct Form(Dialect);
+
+/// The subresource in the API group of a dialect.
+pub fn subresource(dialect: Dialect) -> Subresource {
+    Subresource {
+        name: "schema",
+        definition: kinds::form(dialect),
+        action: Action::Get(Box::new(Form(dialect))),
+    }
+}
+
+impl Get for Form {
+    fn get(&self, _: &Context<'_>, parent: &Object) -> Result<String, Error> {
+        processing::with_template(self.0, parent, |template| {
+            Ok(processor::form::json_schema(template))
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! `templates`: stored Templates.
+
+use apiserver::field;
+use apiserver::object::Object;
+use apiserver::resource::{Resource, Serves, Strategy};
+use apiserver::table::{Cell, Column};
+use processor::{Dialect, Parameter};
+
+use super::{kinds, processed, processing, schema};
+
+struct Templates(Dialect);
+
+/// The resource in the API group of a dialect.
+pub fn resource(dialect: Dialect) -> Resource {
+    let definition = kinds::template(dialect, "templates", "template");
+    Resource::new(definition, Serves::Stored(Box::new(Templates(dialect))))
+        .with(processed::subresource(dialect))
+        .with(schema::subresource(dialect))
+}
+
+const COLUMNS: [Column; 3] = [
+    Column {
+        name: "Description",
+        kind: "string",
+        format: "",
+        description: "Template description.",
+        priority: 0,
+    },
+    Column {
+        name: "Parameters",
+        kind: "string",
+        format: "",
+        description: "parameters is an optional array of Parameters used during the Template to Config transformation.",
+        priority: 0,
+    },
+    Column {
+        name: "Objects",
+        kind: "string",
+        format: "",
+        description: "Number of resources in this template.",
+        priority: 0,
+    },
+];
+
+impl Strategy for Templates {
+    /// Only the names of parameters: objects, references and labels are looked at when they are
+    /// processed. Unlike upstream, an update is looked at as well.
+    fn validate(&self, object: &Object) -> Vec<field::Error> {
+        let validated = processing::with_template(self.0, object, |template| {
+            Ok(processing::to_field_errors(&processor::validate(template)))
+        });
+        validated.unwrap_or_else(|error| vec![field::Error::invalid("", "", error.message())])
+    }
+
+    fn returns_deleted(&self) -> bool {
+        true
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        &COLUMNS
+    }
+
+    fn cells(&self, object: &Object) -> Vec<Cell> {
+        let description = object.meta.annotations.get("description").map_or("", String::as_str);
+        let counts = processing::with_template(self.0, object, |template| {
+            let objects = template.objects().map_or(0, <[_]>::len);
+            Ok((parameters_cell(template.parameters()), objects))
+        });
+        let (parameters, objects) = counts.unwrap_or_default();
+        vec![description_cell(description).into(), parameters.into(), objects.into()]
+    }
+}
+
+/// The first line, cut to 80 bytes.
+fn description_cell(description: &str) -> String {
+    const LONGEST: usize = 80;
+    const DOTS: &str = "...";
+    let mut shown = match description.split_once('\n') {
+        Some((first, _)) => format!("{first}{DOTS}"),
+        None => description.to_owned(),
+    };
+    if shown.len() > LONGEST {
+        shown.truncate(shown.floor_char_boundary(LONGEST - DOTS.len()));
+        shown.truncate(shown.trim_end().len());
+        shown.push_str(DOTS);
+    }
+    shown
+}
+
+/// How many there are, and how many of them need a value, or else will get one.
+fn parameters_cell(parameters: &[Parameter<'_>]) -> String {
+    let valueless = || parameters.iter().filter(|parameter| parameter.value.is_empty());
+    let generated = valueless().filter(|parameter| !parameter.generate.is_empty()).count();
+    let blank = valueless().count() - generated;
+    let total = parameters.len();
+    match (blank, generated) {
+        (0, 0) => format!("{total} (all set)"),
+        (0, generated) => format!("{total} ({generated} generated)"),
+        (blank, _) => format!("{total} ({blank} blank)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_description_is_cut_between_characters() {
+        assert_eq!(description_cell("short"), "short");
+        assert_eq!(description_cell("one\ntwo"), "one...");
+        let cut = description_cell(&"é".repeat(60));
+        assert_eq!(cut, format!("{}...", "é".repeat(38)));
+    }
+
+    #[test]
+    fn blank_parameters_count_before_generated_ones() {
+        let parameter = |value: &'static str, generate: &'static str| Parameter {
+            value: value.into(),
+            generate: generate.into(),
+            ..Parameter::default()
+        };
+        assert_eq!(parameters_cell(&[]), "0 (all set)");
+        assert_eq!(parameters_cell(&[parameter("", "expression")]), "1 (1 generated)");
+        let mixed = [parameter("", "expression"), parameter("", ""), parameter("x", "")];
+        assert_eq!(parameters_cell(&mixed), "3 (1 blank)");
+    }
+}

@@ -7,7 +7,7 @@ pub(crate) mod body;
 pub mod negotiate;
 mod pretty;
 mod warning;
-mod yaml;
+pub mod yaml;
 
 pub use negotiate::{Accepted, Media, Offer, Transform};
 pub use warning::Warnings;

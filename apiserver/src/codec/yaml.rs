@@ -1,11 +1,91 @@
-//! Stub until the converter lands.
-pub struct Converted {
-    pub json: String,
-    pub duplicates: Vec<String>,
-}
-pub fn to_json(_: &str) -> Result<Converted, String> {
-    Err("YAML is not served yet".into())
-}
-pub fn from_json(_: &str) -> Result<String, String> {
-    Err("YAML is not served yet".into())
+//! YAML, as kubectl's users write it and as the server prints it.
+//!
+//! The rules are those of `sigs.k8s.io/yaml`, which means YAML 1.1 for plain scalars: `yes`, `on` and `y`
+//! are booleans, `0755` is 493, `1_000` is 1000, base 60 is not known. Both directions go from text to
+//! text and build no tree; both take time and memory in proportion to their input, which bounds what
+//! aliases and nesting can do.
+
+mod draft;
+mod order;
+mod quote;
+mod read;
+mod scalar;
+mod write;
+
+pub use read::{Converted, YamlError, to_json};
+pub use write::{WriteError, from_json};
+
+/// How many lists and maps may be open at any one place of a text that is read.
+const DEPTH_IN: usize = 250;
+/// The same for a text that is written: as deep as stored objects may be, and a list around them.
+const DEPTH_OUT: usize = 1_008;
+/// How many bytes anchors and aliases may copy.
+const COPIED: usize = 4 << 20;
+/// How long an answer may get. Indentation alone can make it a thousand times the JSON.
+const WRITTEN: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        use serde_json::Value;
+        let text = prop_oneof![
+            "[a-z]{0,6}",
+            ".{0,12}",
+            "[-0-9.eE+_:xob]{1,10}",
+            "(yes|no|on|off|y|n|~|null|true|\\.inf|<<|=|- a|a: b|a #b|#|\\?|:)",
+            "[ \\n\\t:#a-]{0,12}",
+            "([a-z]{1,9} ){0,30}",
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_filter("JSON", |f| f.is_finite()).prop_map(Value::from),
+            text.clone().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 40, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::vec((text.clone(), inner), 0..5)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// JSON has one kind of number: `1.0` is printed as `1`, and `-0` as `0`.
+    fn numerically(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Number(number) => {
+                *value = serde_json::json!(number.as_f64().map(|f| format!("{:e}", f + 0.0)));
+            }
+            serde_json::Value::Array(items) => items.iter_mut().for_each(numerically),
+            serde_json::Value::Object(members) => members.values_mut().for_each(numerically),
+            _ => {}
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_as_the_same(mut value in json()) {
+            let yaml = from_json(&value.to_string()).unwrap();
+            let read = to_json(&yaml);
+            let read = read.unwrap_or_else(|error| panic!("{yaml}: {error}"));
+            prop_assert_eq!(read.duplicates.len(), 0);
+            let mut read = serde_json::from_str(&read.json).unwrap();
+            numerically(&mut read);
+            numerically(&mut value);
+            prop_assert_eq!(read, value, "{}", yaml);
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[-a-c0-9 :,\\[\\]{}&*!|>'\"%#?~<\\n\\t]{0,60}") {
+            if let Ok(read) = to_json(&text) {
+                prop_assert!(serde_json::from_str::<serde_json::Value>(&read.json).is_ok());
+            }
+        }
+    }
 }

@@ -40,7 +40,7 @@ pub enum Error {
     /// The store was shut down.
     #[error("the store is closed")]
     Closed,
-    /// The database could not do it. A write that failed so was not made, unless its caller stopped waiting.
+    /// The database could not do it. A write that failed so may all the same turn out to have been made.
     #[error("cannot {doing}")]
     Unavailable {
         /// What was being done.

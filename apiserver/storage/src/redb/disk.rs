@@ -46,6 +46,18 @@ impl Disk {
         Ok(())
     }
 
+    /// Reads the whole file and compares the checksums of all its pages.
+    pub(super) fn verify(&self) -> Result<(), Error> {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let database = held.database.as_mut().ok_or(Error::DatabaseClosed)?;
+        if database.check_integrity()? {
+            return Ok(());
+        }
+        Err(Error::Corrupted(
+            "checksums did not match, and the last sound state was restored".into(),
+        ))
+    }
+
     /// Closes the database for good, also for those who still hold on to this.
     pub(super) fn close(&self) {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);

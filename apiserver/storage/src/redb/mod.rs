@@ -6,6 +6,7 @@
 //!
 //! The file belongs to one process at a time. For more than one replica there are databases made for that.
 
+mod check;
 mod commit;
 mod disk;
 mod group;
@@ -34,6 +35,7 @@ use shared::Shared;
 use tables::Marks;
 use writer::Writer;
 
+pub use check::{Contents, check};
 pub use open::{OpenError, Options};
 
 /// How many writes may wait for the writer; more wait before they enter the queue.

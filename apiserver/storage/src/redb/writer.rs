@@ -32,13 +32,6 @@ struct Compaction {
     replies: Vec<oneshot::Sender<Result<()>>>,
 }
 
-/// A transaction of which it is not known whether it happened.
-struct Failed {
-    failure: Failure,
-    /// What it did, if it failed no sooner than at the very end.
-    done: Option<Done>,
-}
-
 impl Writer {
     /// A writer that first finishes the compaction that an earlier process began.
     pub(super) fn new(
@@ -69,7 +62,14 @@ impl Writer {
         }
         match self.commit(&group.writes) {
             Ok(done) => self.announce(group, done),
-            Err(failed) => self.recover(group, *failed),
+            Err(failure) => {
+                let error = failed("commit to the store", failure);
+                tracing::error!(error = &error as &dyn std::error::Error, "a commit failed");
+                self.broken = true;
+                // Soon, so that reads work again; if it does not go now, the next turn tries.
+                let _ = self.mend();
+                self.refuse(group, &error);
+            }
         }
     }
 
@@ -85,19 +85,14 @@ impl Writer {
     }
 
     /// One durable transaction.
-    fn commit(&self, writes: &[Write]) -> Result<Done, Box<Failed>> {
+    fn commit(&self, writes: &[Write]) -> Result<Done, Failure> {
         let compact = self.compaction.as_ref().map(|compaction| compaction.through);
-        let disk = &self.shared.disk;
-        let prepared = guarded(|| {
-            let txn = disk.begin_write()?;
+        guarded(|| {
+            let txn = self.shared.disk.begin_write()?;
             let done = prepare(&txn, writes, compact)?;
-            Ok((txn, done))
-        });
-        let (txn, done) = prepared.map_err(|failure| Failed { failure, done: None })?;
-        match guarded(|| Ok(txn.commit()?)) {
-            Ok(()) => Ok(done),
-            Err(failure) => Err(Box::new(Failed { failure, done: Some(done) })),
-        }
+            txn.commit()?;
+            Ok(done)
+        })
     }
 
     /// Shows everybody what was committed, and only then answers those who asked for it.
@@ -131,51 +126,26 @@ impl Writer {
         }
     }
 
-    /// After an error the database must be opened again to be used, and only its contents can tell whether the
-    /// transaction happened.
-    fn recover(&mut self, group: Group, Failed { failure, done }: Failed) {
-        let error = failed("commit to the store", failure);
-        tracing::error!(error = &error as &dyn std::error::Error, "a commit failed");
-        self.broken = true;
-        let marks = self.reopen();
-        match (marks, done) {
-            (Ok(marks), Some(done)) if !done.events.is_empty() && marks == done.marks => {
-                self.announce(group, done);
-            }
-            (marks, _) => {
-                if let Ok(marks) = marks {
-                    self.resume(marks);
-                }
-                self.refuse(group, &error);
-            }
-        }
-    }
-
-    /// Opens a database that an earlier error closed.
+    /// Opens a database anew that refuses everything since an error.
+    ///
+    /// A commit that failed may be found in the file all the same. Then it is told to those who watch, but whoever
+    /// asked for it is refused: after a failed fsync, the file that the system shows proves nothing about the disk.
     fn mend(&mut self) -> Result<()> {
-        if self.broken {
-            let marks = self.reopen().map_err(|failure| failed("open the store again", failure))?;
-            self.resume(marks);
+        if !self.broken {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn reopen(&mut self) -> Result<Marks, Failure> {
         let disk = &self.shared.disk;
         let marks = guarded(|| {
             disk.reopen()?;
             read::marks(&disk.begin_read()?)
-        })?;
+        });
+        let marks = marks.map_err(|failure| failed("open the store again", failure))?;
         self.broken = false;
-        Ok(marks)
-    }
-
-    /// Goes on from what the file says. It may hold writes that were refused because nobody knew.
-    fn resume(&mut self, marks: Marks) {
         if marks.revision > *self.newest.borrow() {
             self.shared.skip_to(marks);
             self.newest.send_replace(marks.revision);
         }
+        Ok(())
     }
 }
 

@@ -64,7 +64,7 @@ impl Run {
                 self.watchers.push(Seen { watcher, prefix, cursor: snapshot.revision() });
             }
             Step::Read(at) if !self.watchers.is_empty() => {
-                self.read(at % self.watchers.len()).await
+                self.read(at % self.watchers.len()).await;
             }
             Step::Leave(at) if !self.watchers.is_empty() => {
                 self.watchers.swap_remove(at % self.watchers.len());

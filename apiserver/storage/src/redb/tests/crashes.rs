@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use super::simulated::SimulatedDisk;
 use super::*;
+use crate::redb::check::contents;
 
 /// Repeatable randomness (xorshift), as a closure that picks below its argument.
 fn dice(seed: usize) -> impl FnMut(usize) -> usize + Send {
@@ -19,9 +20,9 @@ fn dice(seed: usize) -> impl FnMut(usize) -> usize + Send {
 
 /// What clients were told.
 #[derive(Clone, Default)]
-struct Acknowledged {
+pub(super) struct Acknowledged {
     /// By revision: the key and what it then held.
-    writes: BTreeMap<Revision, (Key, Option<Bytes>)>,
+    pub(super) writes: BTreeMap<Revision, (Key, Option<Bytes>)>,
 }
 
 impl Acknowledged {
@@ -57,7 +58,7 @@ async fn client(store: Arc<Redb>, client: usize, seed: usize, log: Arc<Mutex<Ack
 }
 
 /// Checks what is found after a crash against what was acknowledged before it.
-async fn check(store: &Redb, acknowledged: &Acknowledged) {
+pub(super) async fn check(store: &Redb, acknowledged: &Acknowledged) {
     let newest = store.revision().await.unwrap();
     assert!(newest >= acknowledged.newest(), "the revision went back");
     let count = usize::try_from(newest.get() - Revision::INITIAL.get()).unwrap();
@@ -79,6 +80,7 @@ async fn check(store: &Redb, acknowledged: &Acknowledged) {
     }
     let list = state(store).await;
     assert_eq!((list.entries, list.revision), (replayed.into_values().collect(), newest));
+    contents(&store.shared.disk.begin_read().unwrap()).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 //! Disks that are slow or full, and commits that are shared.
 
-use super::simulated::SimulatedDisk;
+use super::crashes::{Acknowledged, check};
+use super::simulated::{Fate, SimulatedDisk};
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,6 +83,31 @@ async fn a_full_disk_refuses_writes_and_serves_again_when_it_has_room() {
     assert!(list.entries.len() >= written + 2);
     let count = list.entries.len();
     assert_eq!(events(&store, Revision::INITIAL, count).await.len(), count);
+}
+
+#[tokio::test]
+async fn a_write_whose_sync_failed_is_never_acknowledged() {
+    for fate in [Fate::Kept, Fate::Lost] {
+        let disk = SimulatedDisk::formatted();
+        let store = disk.open();
+        let mut acknowledged = Acknowledged::default();
+        for name in 0..30 {
+            let (key, value) = (key(&format!("/{name}")), Bytes::from(vec![name; 3000]));
+            let failing = name % 3 == 1;
+            if failing {
+                disk.fail_sync(fate);
+            }
+            match store.put(&key, value.clone(), Expect::Absent).await {
+                Ok(revision) => {
+                    assert!(!failing);
+                    acknowledged.writes.insert(revision, (key, Some(value)));
+                }
+                Err(error) => assert!(failing && matches!(error, Error::Unavailable { .. })),
+            }
+            check(&store, &acknowledged).await;
+        }
+        assert_eq!(acknowledged.writes.len(), 20);
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::redb::tables::{META, META_FORMAT};
+use crate::redb::tables::{META, META_FORMAT, OBJECTS};
 
 fn refused(directory: &Path) -> OpenError {
     match Redb::open(directory, &Options::default()) {
@@ -98,4 +98,48 @@ async fn a_draft_that_a_crash_left_is_replaced() {
 async fn a_place_that_cannot_be_used_is_named() {
     let error = refused(Path::new("/proc/none"));
     assert_eq!(error.to_string(), "cannot make the store's directory in /proc/none");
+}
+
+#[tokio::test]
+async fn a_sound_store_is_found_sound() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path());
+    let first = create(&store, "/a").await;
+    create(&store, "/b").await;
+    let deleted = store.delete(&key("/a"), first).await.unwrap();
+    store.compact(first).await.unwrap();
+    assert!(matches!(check(home.path()), Err(OpenError::Locked(_))));
+    drop(store);
+    let contents = Contents { entries: 1, events: 2, revision: deleted, oldest: first };
+    assert_eq!(check(home.path()).unwrap(), contents);
+}
+
+#[tokio::test]
+async fn a_flipped_bit_anywhere_in_a_value_is_found() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path());
+    let value = Bytes::from(vec![0xa5; 100_000]);
+    store.put(&key("/a"), value, Expect::Absent).await.unwrap();
+    drop(store);
+    let whole = fs::read(file(home.path())).unwrap();
+    let run = whole.windows(1000).position(|window| window == [0xa5; 1000]).unwrap();
+    for offset in [0, 500, 90_000] {
+        let mut flipped = whole.clone();
+        flipped[run + offset] ^= 1;
+        fs::write(file(home.path()), flipped).unwrap();
+        assert!(matches!(check(home.path()), Err(OpenError::Damaged { .. })), "{offset}");
+    }
+}
+
+#[tokio::test]
+async fn an_entry_that_the_history_does_not_know_is_found() {
+    let home = tempfile::tempdir().unwrap();
+    create(&open(home.path()), "/a").await;
+    let database = ::redb::Database::open(file(home.path())).unwrap();
+    let txn = database.begin_write().unwrap();
+    txn.open_table(OBJECTS).unwrap().insert("/b", (2, b"".as_slice())).unwrap();
+    txn.commit().unwrap();
+    drop(database);
+    let damage = check(home.path()).unwrap_err().to_string();
+    assert!(damage.ends_with("the entry /b is not the one of the history"), "{damage}");
 }

@@ -26,9 +26,18 @@ struct State {
     syncs: usize,
     /// No sync returns from this one on.
     held_at: Option<usize>,
+    /// The next sync fails, and has or has not done its work.
+    failing: Option<Fate>,
     /// How many more bytes can be written or added.
     room: Option<usize>,
     dead: bool,
+}
+
+/// What a sync that reports failure has done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fate {
+    Kept,
+    Lost,
 }
 
 #[derive(Clone, Debug)]
@@ -99,6 +108,11 @@ impl SimulatedDisk {
         self.lock().room = room;
     }
 
+    /// Lets the next sync report a failure.
+    pub(super) fn fail_sync(&self, fate: Fate) {
+        self.lock().failing = Some(fate);
+    }
+
     pub(super) fn syncs(&self) -> usize {
         self.lock().syncs
     }
@@ -159,9 +173,12 @@ impl StorageBackend for SimulatedDisk {
             return Err(io::Error::other("the disk is gone"));
         }
         state.syncs += 1;
-        state.durable = state.content.clone();
-        state.pending.clear();
-        Ok(())
+        let fate = state.failing.take();
+        if fate != Some(Fate::Lost) {
+            state.durable = state.content.clone();
+            state.pending.clear();
+        }
+        fate.map_or(Ok(()), |_| Err(io::Error::other("the sync failed")))
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

@@ -6,7 +6,8 @@
 //! kind, labels) is noted as an edit of the *output* and applied once, when the object is complete.
 //!
 //! The input is [`Json`], hence well formed and of bounded nesting: nothing is checked again here.
-//! This file knows references and maps; what makes an object an object is in [`object`].
+//! This file walks maps and lists and keeps the cursor. [`text`] knows references, [`members`]
+//! equal keys, [`object`], [`list`] and [`labels`] what makes an object of Kubernetes.
 
 mod edits;
 mod fault;
@@ -14,19 +15,22 @@ mod labels;
 mod list;
 mod members;
 mod object;
+#[cfg(test)]
+mod tests;
+mod text;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::json::{Quoted, Scanner, number, scan, string};
-use crate::reference::{references, whole};
-use crate::values::{Form, Value, Values};
+use crate::json::{Scanner, number};
+use crate::values::Values;
 use crate::{Json, MAX_PROCESSED};
 
 use edits::Edits;
 pub(crate) use fault::{Fault, What};
 pub(crate) use labels::Labels;
 use members::{Map, Member};
+pub(crate) use text::substitute;
 
 /// What stands in the output where a value stood in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,18 +61,6 @@ pub(crate) struct Rewriter<'a> {
     edits: Edits,
     /// How much text references and labels may still bring in.
     budget: usize,
-}
-
-/// A string of the input.
-struct Literal<'a> {
-    content: Quoted<'a>,
-    /// Where the content starts and ends.
-    start: usize,
-    end: usize,
-    has_dollar: bool,
-    has_escape: bool,
-    /// `\u0024` is a dollar sign and `\ud800` is nothing: such strings are decoded first.
-    has_unicode_escape: bool,
 }
 
 impl<'a> Rewriter<'a> {
@@ -190,84 +182,11 @@ impl<'a> Rewriter<'a> {
         Ok(self.members.len() - 1)
     }
 
-    /// Rewrites a key; returns it with what it was, where that is something else.
-    fn key(&mut self) -> Result<(Cow<'a, str>, Option<Box<str>>)> {
-        let literal = self.literal();
-        if !literal.has_dollar && !literal.has_escape {
-            return Ok((Cow::Borrowed(literal.content.as_str()), None));
-        }
-        let content = literal.canonical();
-        let mut renamed = None;
-        if let Some(value) = self.whole_reference(&content) {
-            match value.form() {
-                Form::Text(text) => renamed = Some(text.clone()),
-                _ => return Err(Fault::new(What::Key { key: content.into_owned() })),
-            }
-        } else if literal.has_dollar || literal.has_unicode_escape {
-            renamed = self.substituted(&content)?;
-        }
-        match renamed {
-            Some(name) => {
-                self.replace(literal.start, literal.end, &name)?;
-                let name = Quoted::proven(&name).decode().into_owned();
-                Ok((Cow::Owned(name), Some(literal.content.decode().into())))
-            }
-            None => {
-                if literal.has_unicode_escape {
-                    self.replace(literal.start, literal.end, &content)?;
-                }
-                Ok((literal.content.decode(), None))
-            }
-        }
-    }
-
-    fn string(&mut self) -> Result<Wrote> {
-        let literal = self.literal();
-        if !literal.has_dollar && !literal.has_unicode_escape {
-            return Ok(Wrote::Text);
-        }
-        let content = literal.canonical();
-        if let Some(value) = self.whole_reference(&content) {
-            return self.form(value, &literal);
-        }
-        match content {
-            Cow::Borrowed(content) => {
-                for reference in references(content) {
-                    if let Some(value) = self.lookup(reference.name) {
-                        let start = literal.start + reference.start;
-                        self.replace(start, literal.start + reference.end, value.escaped())?;
-                    }
-                }
-            }
-            Cow::Owned(content) => {
-                let text = self.substituted(&content)?.unwrap_or(content);
-                self.replace(literal.start, literal.end, &text)?;
-            }
-        }
-        Ok(Wrote::Text)
-    }
-
-    /// Writes what a whole-string reference stands for, in place of the string and its quotes.
-    fn form(&mut self, value: &'a Value<'a>, literal: &Literal) -> Result<Wrote> {
-        match value.form() {
-            Form::Text(content) => {
-                self.replace(literal.start, literal.end, content)?;
-                Ok(Wrote::Text)
-            }
-            Form::Json(json) => {
-                self.replace(literal.start - 1, literal.end + 1, json)?;
-                Ok(Wrote::Other)
-            }
-            Form::Null => Ok(Wrote::Nothing),
-            Form::TooDeep => Err(Fault::new(What::TooDeep)),
-        }
-    }
-
     fn scalar(&mut self) -> Result<Wrote> {
         let start = self.at;
-        let rest = &self.text[start..];
-        let end = rest.find([',', '}', ']', ' ', '\n', '\r', '\t']);
-        self.at += end.unwrap_or(rest.len());
+        let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t');
+        let rest = &self.text.as_bytes()[start..];
+        self.at += rest.iter().position(ends).unwrap_or(rest.len());
         let text = &self.text[start..self.at];
         match text.as_bytes()[0] {
             b'n' => return Ok(Wrote::Null),
@@ -282,51 +201,11 @@ impl<'a> Rewriter<'a> {
         Ok(Wrote::Other)
     }
 
-    /// Rewrites `json`, the value of a parameter, in place of the string under the cursor.
-    fn inject(
-        &mut self,
-        json: &'a str,
-        rewrite: impl FnOnce(&mut Self) -> Result<Wrote>,
-    ) -> Result<Wrote> {
-        let start = self.at;
-        self.literal();
-        self.replace(start, self.at, "")?;
-        let outside = (self.text, self.at, self.copied, self.values.take());
-        (self.text, self.at, self.copied) = (json, 0, 0);
-        let wrote = rewrite(self);
-        self.flush();
-        (self.text, self.at, self.copied, self.values) = outside;
-        self.spend(json.len())?;
-        wrote
-    }
-
     /// Replaces the value under the cursor.
     fn overwrite(&mut self, text: &str) -> Result<()> {
         let start = self.at;
         self.skip();
         self.replace(start, self.at, text)
-    }
-
-    // === References ===
-
-    fn lookup(&self, name: &str) -> Option<&'a Value<'a>> {
-        self.values?.get(name)
-    }
-
-    fn whole_reference(&self, content: &str) -> Option<&'a Value<'a>> {
-        self.lookup(whole(content)?)
-    }
-
-    /// The content of a string with its references replaced; none when it has none.
-    fn substituted(&self, content: &str) -> Result<Option<String>> {
-        let Some(values) = self.values else {
-            return Ok(None);
-        };
-        match substitute(content, values, Value::escaped, self.budget) {
-            Ok(Cow::Borrowed(_)) => Ok(None),
-            Ok(Cow::Owned(text)) => Ok(Some(text)),
-            Err(TooLong) => Err(Fault::new(What::TooLong)),
-        }
     }
 
     // === The cursor ===
@@ -341,38 +220,6 @@ impl<'a> Rewriter<'a> {
             self.at += 1;
         }
         self.byte()
-    }
-
-    /// Reads the string under the cursor.
-    fn literal(&mut self) -> Literal<'a> {
-        let bytes = self.text.as_bytes();
-        let start = self.at + 1;
-        let (mut has_dollar, mut has_escape, mut has_unicode_escape) = (false, false, false);
-        let mut end = start;
-        loop {
-            end = scan::plain_end(bytes, end);
-            match bytes[end] {
-                b'"' => break,
-                b'\\' => {
-                    has_escape = true;
-                    has_unicode_escape |= bytes[end + 1] == b'u';
-                    end += 2;
-                }
-                _ => {
-                    has_dollar = true;
-                    end += 1;
-                }
-            }
-        }
-        self.at = end + 1;
-        Literal {
-            content: Quoted::proven(&self.text[start..end]),
-            start,
-            end,
-            has_dollar,
-            has_escape,
-            has_unicode_escape,
-        }
     }
 
     /// Moves past the value under the cursor.
@@ -420,17 +267,6 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-impl<'a> Literal<'a> {
-    /// The content with every `\u` escape decoded, so that references can be found in it.
-    fn canonical(&self) -> Cow<'a, str> {
-        if self.has_unicode_escape {
-            Cow::Owned(string::escape(&self.content.decode()).into_owned())
-        } else {
-            Cow::Borrowed(self.content.as_str())
-        }
-    }
-}
-
 /// The value anew: no duplicate keys (the last one counts), no lone surrogates, canonical numbers.
 /// None when it holds a number beyond every float.
 pub(crate) fn canonical(json: Json<'_>) -> Option<String> {
@@ -440,33 +276,4 @@ pub(crate) fn canonical(json: Json<'_>) -> Option<String> {
     rewriter.flush();
     rewriter.edits.apply(&mut rewriter.out);
     Some(rewriter.out)
-}
-
-/// The text would outgrow its budget.
-pub(crate) struct TooLong;
-
-/// `text` with every reference to a known parameter replaced; borrowed when there is none.
-pub(crate) fn substitute<'s, 'a>(
-    text: &'s str,
-    values: &'a Values<'a>,
-    spelling: impl Fn(&'a Value<'a>) -> &'a str,
-    budget: usize,
-) -> std::result::Result<Cow<'s, str>, TooLong> {
-    let mut out = String::new();
-    let mut copied = 0;
-    for reference in references(text) {
-        if let Some(value) = values.get(reference.name) {
-            out.push_str(&text[copied..reference.start]);
-            out.push_str(spelling(value));
-            copied = reference.end;
-            if out.len() > budget {
-                return Err(TooLong);
-            }
-        }
-    }
-    if copied == 0 {
-        return Ok(Cow::Borrowed(text));
-    }
-    out.push_str(&text[copied..]);
-    Ok(Cow::Owned(out))
 }

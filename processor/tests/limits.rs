@@ -66,6 +66,9 @@ fn a_deep_value_is_injected_or_refused() {
         let body =
             |depth| deep("\"${{A}}\"", &format!("{}{}", "[".repeat(depth), "]".repeat(depth)));
         assert!(objects(&body(512)).unwrap().contains(&"[".repeat(512)));
+        let (array, value) =
+            (nested("[", "]", 500), format!("{}{}", "[".repeat(512), "]".repeat(512)));
+        assert!(objects(&deep(&array.replace("${A}", "${{A}}"), &value)).is_ok());
         let errors = objects(&body(100_000)).unwrap_err();
         assert_eq!(errors.iter().next().unwrap().field, "item[0].objects.metadata.deep");
     });

@@ -8,14 +8,15 @@
 use std::borrow::Cow;
 
 use super::members::Member;
+use super::text::text_of;
 use super::{Fault, Map, Result, Rewriter, What, Wrote};
 use crate::Json;
 use crate::group::group_of;
 use crate::json::string::push_string;
-use crate::json::{Quoted, Scanner, Syntax};
-use crate::reference::{references, whole};
+use crate::json::{Scanner, Syntax};
+use crate::reference::references;
 use crate::rewrite::canonical;
-use crate::values::{Form, Value};
+use crate::values::Form;
 
 /// What an object says before substitution. Of a key that is repeated the last one counts.
 #[derive(Default)]
@@ -56,12 +57,6 @@ impl<'a> Raw<'a> {
         }
         Ok(())
     }
-}
-
-/// The text of a JSON string, none for other JSON.
-fn text_of(json: &str) -> Option<Cow<'_, str>> {
-    let content = json.strip_prefix('"')?.strip_suffix('"')?;
-    Some(Quoted::proven(content).decode())
 }
 
 impl<'a> Rewriter<'a> {
@@ -198,15 +193,6 @@ impl<'a> Rewriter<'a> {
             Some(text) if references(&text).next().is_some() => self.value(),
             _ => self.overwrite("\"\"").map(|()| Wrote::Text),
         }
-    }
-
-    /// What the string under the cursor stands for, if it is a whole-string reference.
-    pub(super) fn form_under_cursor(&self) -> Option<&'a Form> {
-        if self.byte() != b'"' {
-            return None;
-        }
-        let text = text_of(self.peek().as_str())?;
-        self.lookup(whole(&text)?).map(Value::form)
     }
 
     /// The value under the cursor.

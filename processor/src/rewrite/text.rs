@@ -1,0 +1,221 @@
+//! Strings and keys, and the references in them.
+
+use std::borrow::Cow;
+
+use super::{Fault, Result, Rewriter, What, Wrote};
+use crate::json::{Quoted, scan, string};
+use crate::reference::{references, whole};
+use crate::values::{Form, Value, Values};
+
+/// A string of the input.
+struct Literal<'a> {
+    content: Quoted<'a>,
+    /// Where the content starts and ends.
+    start: usize,
+    end: usize,
+    has_dollar: bool,
+    has_escape: bool,
+    /// `\u0024` is a dollar sign and `\ud800` is nothing: such strings are decoded first.
+    has_unicode_escape: bool,
+}
+
+impl<'a> Rewriter<'a> {
+    /// Rewrites a key; returns it with what it was, where that is something else.
+    pub(super) fn key(&mut self) -> Result<(Cow<'a, str>, Option<Box<str>>)> {
+        let literal = self.literal();
+        if !literal.has_dollar && !literal.has_escape {
+            return Ok((Cow::Borrowed(literal.content.as_str()), None));
+        }
+        let content = literal.canonical();
+        let mut renamed = None;
+        if let Some(value) = self.whole_reference(&content) {
+            match value.form() {
+                Form::Text(text) => renamed = Some(text.clone()),
+                _ => return Err(Fault::new(What::Key { key: content.into_owned() })),
+            }
+        } else if literal.has_dollar || literal.has_unicode_escape {
+            renamed = self.substituted(&content)?;
+        }
+        match renamed {
+            Some(name) => {
+                self.replace(literal.start, literal.end, &name)?;
+                let name = Quoted::proven(&name).decode().into_owned();
+                Ok((Cow::Owned(name), Some(literal.content.decode().into())))
+            }
+            None => {
+                if literal.has_unicode_escape {
+                    self.replace(literal.start, literal.end, &content)?;
+                }
+                Ok((literal.content.decode(), None))
+            }
+        }
+    }
+
+    /// Rewrites the string under the cursor.
+    pub(super) fn string(&mut self) -> Result<Wrote> {
+        let literal = self.literal();
+        if !literal.has_dollar && !literal.has_unicode_escape {
+            return Ok(Wrote::Text);
+        }
+        let content = literal.canonical();
+        if let Some(value) = self.whole_reference(&content) {
+            return self.form(value, &literal);
+        }
+        match content {
+            Cow::Borrowed(content) => {
+                for reference in references(content) {
+                    if let Some(value) = self.lookup(reference.name) {
+                        let start = literal.start + reference.start;
+                        self.replace(start, literal.start + reference.end, value.escaped())?;
+                    }
+                }
+            }
+            Cow::Owned(content) => {
+                let text = self.substituted(&content)?.unwrap_or(content);
+                self.replace(literal.start, literal.end, &text)?;
+            }
+        }
+        Ok(Wrote::Text)
+    }
+
+    /// Writes what a whole-string reference stands for, in place of the string and its quotes.
+    fn form(&mut self, value: &'a Value<'a>, literal: &Literal) -> Result<Wrote> {
+        match value.form() {
+            Form::Text(content) => {
+                self.replace(literal.start, literal.end, content)?;
+                Ok(Wrote::Text)
+            }
+            Form::Json(json) => {
+                self.replace(literal.start - 1, literal.end + 1, json)?;
+                Ok(Wrote::Other)
+            }
+            Form::Null => Ok(Wrote::Nothing),
+            Form::TooDeep => Err(Fault::new(What::TooDeep)),
+        }
+    }
+
+    /// Rewrites `json`, the value of a parameter, in place of the string under the cursor.
+    pub(super) fn inject(
+        &mut self,
+        json: &'a str,
+        rewrite: impl FnOnce(&mut Self) -> Result<Wrote>,
+    ) -> Result<Wrote> {
+        let start = self.at;
+        self.literal();
+        self.replace(start, self.at, "")?;
+        let outside = (self.text, self.at, self.copied, self.values.take());
+        (self.text, self.at, self.copied) = (json, 0, 0);
+        let wrote = rewrite(self);
+        self.flush();
+        (self.text, self.at, self.copied, self.values) = outside;
+        self.spend(json.len())?;
+        wrote
+    }
+
+    /// What the string under the cursor stands for, if it is a whole-string reference.
+    pub(super) fn form_under_cursor(&self) -> Option<&'a Form> {
+        if self.byte() != b'"' {
+            return None;
+        }
+        let text = text_of(self.peek().as_str())?;
+        self.lookup(whole(&text)?).map(Value::form)
+    }
+
+    fn lookup(&self, name: &str) -> Option<&'a Value<'a>> {
+        self.values?.get(name)
+    }
+
+    fn whole_reference(&self, content: &str) -> Option<&'a Value<'a>> {
+        self.lookup(whole(content)?)
+    }
+
+    /// The content of a string with its references replaced; none when it has none.
+    fn substituted(&self, content: &str) -> Result<Option<String>> {
+        let Some(values) = self.values else {
+            return Ok(None);
+        };
+        match substitute(content, values, Value::escaped, self.budget) {
+            Ok(Cow::Borrowed(_)) => Ok(None),
+            Ok(Cow::Owned(text)) => Ok(Some(text)),
+            Err(TooLong) => Err(Fault::new(What::TooLong)),
+        }
+    }
+
+    /// Reads the string under the cursor.
+    fn literal(&mut self) -> Literal<'a> {
+        let bytes = self.text.as_bytes();
+        let start = self.at + 1;
+        let (mut has_dollar, mut has_escape, mut has_unicode_escape) = (false, false, false);
+        let mut end = start;
+        loop {
+            end = scan::plain_end(bytes, end);
+            match bytes[end] {
+                b'"' => break,
+                b'\\' => {
+                    has_escape = true;
+                    has_unicode_escape |= bytes[end + 1] == b'u';
+                    end += 2;
+                }
+                _ => {
+                    has_dollar = true;
+                    end += 1;
+                }
+            }
+        }
+        self.at = end + 1;
+        Literal {
+            content: Quoted::proven(&self.text[start..end]),
+            start,
+            end,
+            has_dollar,
+            has_escape,
+            has_unicode_escape,
+        }
+    }
+}
+
+impl<'a> Literal<'a> {
+    /// The content with every `\u` escape decoded, so that references can be found in it.
+    fn canonical(&self) -> Cow<'a, str> {
+        if self.has_unicode_escape {
+            Cow::Owned(string::escape(&self.content.decode()).into_owned())
+        } else {
+            Cow::Borrowed(self.content.as_str())
+        }
+    }
+}
+
+/// The text of a JSON string, none for other JSON.
+pub(super) fn text_of(json: &str) -> Option<Cow<'_, str>> {
+    let content = json.strip_prefix('"')?.strip_suffix('"')?;
+    Some(Quoted::proven(content).decode())
+}
+
+/// The text would outgrow its budget.
+pub(crate) struct TooLong;
+
+/// `text` with every reference to a known parameter replaced; borrowed when there is none.
+pub(crate) fn substitute<'s, 'a>(
+    text: &'s str,
+    values: &'a Values<'a>,
+    spelling: impl Fn(&'a Value<'a>) -> &'a str,
+    budget: usize,
+) -> std::result::Result<Cow<'s, str>, TooLong> {
+    let mut out = String::new();
+    let mut copied = 0;
+    for reference in references(text) {
+        if let Some(value) = values.get(reference.name) {
+            out.push_str(&text[copied..reference.start]);
+            out.push_str(spelling(value));
+            copied = reference.end;
+            if out.len() > budget {
+                return Err(TooLong);
+            }
+        }
+    }
+    if copied == 0 {
+        return Ok(Cow::Borrowed(text));
+    }
+    out.push_str(&text[copied..]);
+    Ok(Cow::Owned(out))
+}

@@ -57,7 +57,7 @@ struct Difference {
 }
 
 impl Difference {
-    fn join(self, other: Self) -> Self {
+    fn join(&self, other: &Self) -> Self {
         Self {
             below: Comparison {
                 removed: self.below.removed.union(&other.below.removed),
@@ -71,10 +71,10 @@ impl Difference {
     }
 
     /// Puts what was found at `element` into what is found about its container. Elements come in order.
-    fn attach(&mut self, element: PathElement, inner: Self) {
-        self.below.removed.push_child(&element, inner.below.removed);
-        self.below.modified.push_child(&element, inner.below.modified);
-        self.below.added.push_child(&element, inner.below.added);
+    fn attach(&mut self, element: &PathElement, inner: Self) {
+        self.below.removed.push_child(element, inner.below.removed);
+        self.below.modified.push_child(element, inner.below.modified);
+        self.below.added.push_child(element, inner.below.added);
         let marks = [
             (inner.removed, &mut self.below.removed),
             (inner.modified, &mut self.below.modified),
@@ -120,7 +120,7 @@ fn visit(
     match (by_old, by_new) {
         (None, None) => Ok(Difference::default()),
         (Some(old_way), Some(new_way)) if old_way != new_way => {
-            Ok(visit_as(old_way, of, old, new)?.join(visit_as(new_way, of, old, new)?))
+            Ok(visit_as(old_way, of, old, new)?.join(&visit_as(new_way, of, old, new)?))
         }
         (Some(way), _) | (None, Some(way)) => visit_as(way, of, old, new),
     }
@@ -205,7 +205,7 @@ fn maps(
         // The node has been read by this type, so every key has one.
         let Some(of) = shape.value(key) else { continue };
         let inner = visit(of, old.map(|(_, value)| value), new.map(|(_, value)| value))?;
-        out.attach(PathElement::field(key), inner);
+        out.attach(&PathElement::field(key), inner);
     }
 }
 
@@ -244,7 +244,7 @@ fn lists(
                 Difference { added: true, ..inner }
             }
         };
-        out.attach(element, inner);
+        out.attach(&element, inner);
     }
     Ok(out)
 }

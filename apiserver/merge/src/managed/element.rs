@@ -62,7 +62,9 @@ impl PathElement {
                 value.write_json(out);
             }
             // Writing to a String cannot fail.
-            Self::Index(index) => drop(write!(out, "i:{index}")),
+            Self::Index(index) => {
+                let _ = write!(out, "i:{index}");
+            }
         }
     }
 

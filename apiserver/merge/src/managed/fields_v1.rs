@@ -98,7 +98,7 @@ fn write(set: &FieldSet, is_member: bool, out: &mut String) {
             (Some(_), None) => (members.next(), None),
             (_, Some(_)) => (None, children.next()),
         };
-        let Some(element) = member.or(child.map(|(element, _)| element)) else { break };
+        let Some(element) = member.or_else(|| child.map(|(element, _)| element)) else { break };
         if out.len() > start {
             out.push(',');
         }

@@ -162,11 +162,12 @@ impl<'a> Node<'a> {
                     && left.iter().zip(right).all(|(left, right)| left.same(right))
             }
             (Self::Map(left), Self::Map(right)) => {
-                let same_member = |((left_key, left), (right_key, right)): (
-                    &(Cow<str>, Self),
-                    &(Cow<str>, Self),
-                )| left_key == right_key && left.same(right);
-                left.len() == right.len() && left.iter().zip(right).all(same_member)
+                // Both are sorted, so equal maps have equal keys in step.
+                left.len() == right.len()
+                    && left
+                        .iter()
+                        .zip(right)
+                        .all(|(left, right)| left.0 == right.0 && left.1.same(&right.1))
             }
             _ => false,
         }

@@ -63,7 +63,7 @@ impl FieldSet {
             |element| element,
             |pair| {
                 // Equal elements may differ in the text of a number; the right one stays.
-                out.members.extend(pair.right().or(pair.left()).cloned());
+                out.members.extend(pair.right().or_else(|| pair.left()).cloned());
             },
         );
         walk(

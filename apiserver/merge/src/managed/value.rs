@@ -69,7 +69,9 @@ impl Value {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             // Writing to a String cannot fail, here and below.
-            Self::Int(value) => drop(write!(out, "{value}")),
+            Self::Int(value) => {
+                let _ = write!(out, "{value}");
+            }
             Self::Float(value) => write_float(*value, out),
             Self::String(text) => write_html_safe(text, out),
             Self::List(items) => {
@@ -237,7 +239,7 @@ fn write_html_safe(text: &str, out: &mut String) {
         for character in escaped.chars() {
             match character {
                 '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                    drop(write!(out, "\\u{:04x}", u32::from(character)))
+                    let _ = write!(out, "\\u{:04x}", u32::from(character));
                 }
                 other => out.push(other),
             }

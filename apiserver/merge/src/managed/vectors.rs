@@ -89,7 +89,7 @@ impl Atoms {
             let mut fields: Vec<Declared> =
                 map["fields"].as_array().into_iter().flatten().map(declared).collect();
             fields.sort_by(|left, right| left.name.cmp(&right.name));
-            let relationship = relationship.or(map["elementRelationship"].as_str());
+            let relationship = relationship.or_else(|| map["elementRelationship"].as_str());
             let element = map.get("elementType").map(|of| self.reference(of));
             Map { fields, element, atomic: relationship == Some("atomic") }
         });
@@ -216,7 +216,7 @@ fn set_operations_agree_with_the_reference() {
             case.text("result"),
             "{}",
             case.id()
-        )
+        );
     });
     cases("members", |case| {
         assert_eq!(
@@ -224,7 +224,7 @@ fn set_operations_agree_with_the_reference() {
             case.json("result"),
             "{}",
             case.id()
-        )
+        );
     });
 }
 
@@ -405,7 +405,7 @@ fn check_step(
     let live_text = stored.map(|stored| stored.object.to_string()).unwrap_or_default();
     let agent = step.user_agent.as_deref().unwrap_or("oracle/v1");
     let agent = agent.split('/').next().unwrap_or_default();
-    let manager = step.manager.as_deref().unwrap_or(&agent[..agent.len().min(128)]);
+    let manager = step.manager.as_deref().unwrap_or_else(|| &agent[..agent.len().min(128)]);
     let mut entries = update(&Update {
         kind,
         live: stored.map(|stored| Live {

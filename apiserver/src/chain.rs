@@ -19,6 +19,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Version as Protocol};
 
 use crate::authn::{Authenticator, Peer, User};
 use crate::authz::{Attributes, Authorizer, check};
+use crate::codec::negotiate::Wish;
 use crate::health::Health;
 use crate::limits::{Body, InFlight, Limits};
 use crate::metrics::{self, Metrics, Route};
@@ -150,12 +151,15 @@ impl Chain {
         let deadline = match self.limits.deadline(info) {
             Ok(Some(deadline)) => deadline,
             Ok(None) => return self.identified(parts, body, info, peer).await,
-            Err(error) => return Outcome::known(answer::refuse(&error)),
+            Err(error) => {
+                let wish = Wish::new(&parts.headers, info.query.get("pretty"));
+                return Outcome::known(answer::refuse(&error, wish));
+            }
         };
         let work = self.identified(parts, body, info, peer);
         match tokio::time::timeout(deadline.after, work).await {
             Ok(outcome) => outcome,
-            Err(_) => Outcome::known(answer::refuse(&deadline.passed())),
+            Err(_) => Outcome::known(answer::refuse(&deadline.passed(), Wish::default())),
         }
     }
 
@@ -166,23 +170,26 @@ impl Chain {
         info: &Arc<RequestInfo>,
         peer: &Peer,
     ) -> Outcome {
+        let refuse = |error: &Error, headers: &HeaderMap| {
+            answer::refuse(error, Wish::new(headers, info.query.get("pretty")))
+        };
         let user = match self.authenticator.authenticate(&parts.headers, peer).await {
             Ok(Some(user)) => user,
-            Ok(None) => return Outcome::unknown(answer::refuse(&Error::unauthorized())),
-            Err(why) => {
-                tracing::info!(%why, path = info.path, "credential rejected");
-                return Outcome::unknown(answer::refuse(&Error::unauthorized()));
+            unknown => {
+                if let Err(why) = unknown {
+                    tracing::info!(%why, path = info.path, "credential rejected");
+                }
+                let response = refuse(&Error::unauthorized(), &parts.headers);
+                return Outcome { response, is_unknown_sender: true };
             }
         };
         strip_identity(&mut parts.headers);
         let response = match self.allowed(&parts.headers, info, &user).await {
-            Ok(place) => {
+            Ok(_place) => {
                 let request = Request::from_parts(parts, body);
-                let response = self.dispatched(request, info, &user).await;
-                drop(place);
-                response
+                self.dispatched(request, info, &user).await
             }
-            Err(error) => answer::refuse(&error),
+            Err(error) => refuse(&error, &parts.headers),
         };
         Outcome { response, is_unknown_sender: user.is_anonymous() }
     }
@@ -245,10 +252,6 @@ struct Outcome {
 impl Outcome {
     fn known(response: Response) -> Self {
         Self { response, is_unknown_sender: false }
-    }
-
-    fn unknown(response: Response) -> Self {
-        Self { response, is_unknown_sender: true }
     }
 }
 

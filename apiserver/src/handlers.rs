@@ -156,7 +156,7 @@ impl<'a> Call<'a> {
     ) -> Result<Response, Error> {
         match accepted.transform {
             Transform::None => {
-                let text = object.to_text(&self.resource.definition.head());
+                let text = object.to_text(self.resource.head());
                 answer::answer(status, accepted, text.into(), warnings)
             }
             _ => {
@@ -187,7 +187,7 @@ impl<'a> Call<'a> {
             Transform::PartialObjectMetadata(version) => {
                 table::write_partial(stored, version.api_version(), &mut out)?;
             }
-            _ => stored.write(&self.resource.definition.head(), &mut out),
+            _ => stored.write(self.resource.head(), &mut out),
         }
         answer::answer(status, accepted, out, warnings)
     }
@@ -200,8 +200,7 @@ impl<'a> Call<'a> {
         objects: impl IntoIterator<Item = Stored<'s>>,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let head_text = self.resource.definition.head();
-        let rows = self.rows(version, &head_text)?;
+        let rows = self.rows(version)?;
         head.write("Table", version.api_version(), out)?;
         out.extend_from_slice(b",\"columnDefinitions\":");
         serde_json::to_writer(&mut *out, &table::columns(rows.strategy))
@@ -217,10 +216,11 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// What makes rows of this request's objects. `head` is [`crate::resource::Definition::head`].
-    fn rows<'r>(&'r self, version: MetaVersion, head: &'r str) -> Result<Rows<'r>, Error> {
+    /// What makes rows of this request's objects.
+    fn rows(&self, version: MetaVersion) -> Result<Rows<'_>, Error> {
         let strategy = self.resource.strategy().ok_or_else(Error::method_not_allowed)?;
         let include = IncludeObject::parse(self.info.query.get("includeObject"))?;
+        let head = self.resource.head();
         Ok(Rows { strategy, api_version: version.api_version(), head, include })
     }
 }

@@ -3,11 +3,12 @@
 //! The rules are [`merge::managed`]'s; here objects become the text that it compares.
 
 use jiff::Timestamp;
+use merge::managed::{self, Live, Update};
 
 use crate::codec::Warnings;
-use crate::meta::ObjectMeta;
+use crate::meta::{ObjectMeta, Time};
 use crate::object::Object;
-use crate::resource::Definition;
+use crate::resource::Resource;
 
 /// Drops owner references that stand twice, with a warning.
 pub(crate) fn dedup_owners(meta: &mut ObjectMeta, warnings: &mut Warnings) {
@@ -20,24 +21,70 @@ pub(crate) fn dedup_owners(meta: &mut ObjectMeta, warnings: &mut Warnings) {
     }
 }
 
-/// Placeholder.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct ManagedFieldsEntry(serde_json::Value);
-
-pub(crate) fn after_create(
-    _: &Definition,
-    _: &Object,
-    _: &str,
-    _: Timestamp,
-) -> Option<Vec<ManagedFieldsEntry>> {
-    None
+/// Records who set the fields of `new`, as it was sent: over `old`, or from nothing.
+///
+/// An object whose fields cannot be told apart is kept without a record, as upstream does.
+pub(crate) fn record(
+    resource: &Resource,
+    old: Option<&Object>,
+    new: &mut Object,
+    manager: &str,
+    now: Timestamp,
+) {
+    let api_version = resource.definition.api_version();
+    let now = Time::at(now).to_string();
+    let given = new.meta.managed_fields.take();
+    let metadata = serde_json::to_string(&new.meta).unwrap_or_default();
+    let before = old.map(|old| (metadata_text(&old.meta), old));
+    let live = before.as_ref().map(|(metadata, old)| Live {
+        object: parts(metadata, old),
+        managed_fields: old.meta.managed_fields.as_deref().unwrap_or_default(),
+    });
+    let record = managed::update(&Update {
+        kind: resource.managed(),
+        live,
+        new: parts(&metadata, new),
+        given: given.as_deref(),
+        manager,
+        api_version: &api_version,
+        subresource: "",
+        reset: None,
+        also_served: &[],
+        now: &now,
+    });
+    new.meta.managed_fields = match record {
+        Ok(entries) => Some(entries),
+        Err(error) => {
+            tracing::debug!(%error, "the object is kept without a record of its managers");
+            None
+        }
+    };
 }
-pub(crate) fn after_update(
-    _: &Definition,
-    _: &Object,
-    _: &Object,
-    _: &str,
-    _: Timestamp,
-) -> Option<Vec<ManagedFieldsEntry>> {
-    None
+
+/// Puts the old times back where a write changed nothing but them, so that it is none.
+pub(crate) fn settle_times(new: &mut Object, old: &Object) {
+    if new.fields == old.fields
+        && same_but_record(&new.meta, &old.meta)
+        && let (Some(new), Some(old)) = (&mut new.meta.managed_fields, &old.meta.managed_fields)
+    {
+        managed::keep_times(old, new);
+    }
+}
+
+fn same_but_record(new: &ObjectMeta, old: &ObjectMeta) -> bool {
+    let bare = |meta: &ObjectMeta| ObjectMeta {
+        managed_fields: None,
+        resource_version: String::new(),
+        ..meta.clone()
+    };
+    bare(new) == bare(old)
+}
+
+fn metadata_text(meta: &ObjectMeta) -> String {
+    let bare = ObjectMeta { managed_fields: None, ..meta.clone() };
+    serde_json::to_string(&bare).unwrap_or_default()
+}
+
+fn parts<'a>(metadata: &'a str, object: &'a Object) -> managed::Object<'a> {
+    managed::Object::Parts { metadata, fields: object.fields.as_str() }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-pub use crate::managers::ManagedFieldsEntry;
+pub use merge::managed::ManagedFieldsEntry;
 pub use validation::{validate_create, validate_update};
 
 /// The finalizer that asks the garbage collector to orphan the dependents.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
+use merge::managed::ManagedKind;
 use schema::Schema;
 
 use crate::authn::User;
@@ -237,12 +238,16 @@ pub struct Resource {
     pub serves: Serves,
     /// What stands below its objects' names.
     pub subresources: Vec<Subresource>,
+    head: String,
+    managed: ManagedKind,
 }
 
 impl Resource {
     /// A resource without subresources.
     pub fn new(definition: Definition, serves: Serves) -> Self {
-        Self { definition, serves, subresources: Vec::new() }
+        let head = definition.head();
+        let managed = ManagedKind::new(&definition.schema);
+        Self { definition, serves, subresources: Vec::new(), head, managed }
     }
 
     /// The same with one more subresource.
@@ -250,6 +255,16 @@ impl Resource {
     pub fn with(mut self, subresource: Subresource) -> Self {
         self.subresources.push(subresource);
         self
+    }
+
+    /// The beginning of every object: [`Definition::head`], made once.
+    pub fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// What field management knows of the kind.
+    pub(crate) fn managed(&self) -> &ManagedKind {
+        &self.managed
     }
 
     /// The verbs that work, in alphabetical order, as discovery lists them.

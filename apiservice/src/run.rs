@@ -19,6 +19,7 @@ use apiserver::limits::Limits;
 use apiserver::metrics::Metrics;
 use apiserver::server::Server;
 use apiserver::storage::compactor::{Compactor, Monotonic, RETENTION};
+use apiserver::storage::redb::{self, Redb};
 use apiserver::storage::{Backend, Cache, cache};
 use apiserver::store::Store;
 use apiserver::tls::ServingCertificate;
@@ -107,8 +108,8 @@ fn url(address: SocketAddr) -> String {
 }
 
 fn open_store(serve: &Serve) -> Result<Arc<dyn Backend>> {
-    let _ = serve;
-    Ok(Arc::new(apiserver::storage::Memory::new()))
+    let store = Redb::open(&serve.data_dir, &redb::Options::default())?;
+    Ok(Arc::new(store))
 }
 
 fn authenticator(serve: &Serve, certificates: &standalone::Certificates) -> Result<Union> {

@@ -1,9 +1,11 @@
 //! Answers that the filters give themselves, and the headers that every answer gets.
 
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use uuid::Uuid;
 
+use crate::codec;
+use crate::codec::negotiate::Wish;
 use crate::request::RequestInfo;
 use crate::status::{Error, Reason};
 
@@ -27,31 +29,20 @@ pub(super) fn audit_id(headers: &HeaderMap) -> HeaderValue {
         .expect("a UUID is hexadecimal digits and hyphens")
 }
 
-/// The answer to a request that a filter does not let pass.
-pub(super) fn refuse(error: &Error) -> Response {
-    let mut body = serde_json::to_vec(&error.to_status()).expect("a Status is plain data");
-    body.push(b'\n');
-    let mut response = json(status_code(error), body);
-    let headers = response.headers_mut();
+/// The answer to a request that a filter does not let pass, in the encoding that was wished for
+/// where that is still known.
+pub(super) fn refuse(error: &Error, wish: Wish<'_>) -> Response {
+    let mut response = codec::answer::failure(error, wish);
     if error.reason() == Reason::Forbidden {
-        headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-    }
-    if let Some(seconds) = error.retry_after_seconds() {
-        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     }
     response
 }
 
-fn status_code(error: &Error) -> StatusCode {
-    StatusCode::from_u16(error.reason().code()).expect("every reason's code is between 100 and 999")
-}
-
 /// A panic of ours. Upstream says the same in plain text; clients read a `Status` better.
 pub(super) fn panicked() -> Response {
-    refuse(&Error::new(
-        Reason::InternalError,
-        "This request caused apiserver to panic. Look in the logs for details.",
-    ))
+    let message = "This request caused apiserver to panic. Look in the logs for details.";
+    refuse(&Error::new(Reason::InternalError, message), Wish::default())
 }
 
 /// A JSON answer.

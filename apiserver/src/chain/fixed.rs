@@ -8,6 +8,7 @@ use axum::{Extension, Router};
 use http::{Method, Request, StatusCode};
 use tower::ServiceExt as _;
 
+use crate::codec::negotiate::Wish;
 use crate::health::{Endpoint, Health, Scope};
 use crate::limits::InFlight;
 use crate::metrics::Metrics;
@@ -130,7 +131,7 @@ async fn show_version(
     Extension(info): Extension<Arc<RequestInfo>>,
 ) -> Response {
     if info.verb != Verb::Get {
-        return answer::refuse(&Error::method_not_allowed());
+        return answer::refuse(&Error::method_not_allowed(), Wish::default());
     }
     answer::json(StatusCode::OK, shared.version.clone())
 }

@@ -20,7 +20,7 @@ pub(crate) struct Text {
 }
 
 /// An object as a request brings it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Incoming {
     /// The object as it was sent, in the schema's normal form.
     pub(crate) object: Object,

@@ -23,19 +23,19 @@ impl Call<'_> {
         incoming.object.meta.wipe_system_fields();
         self.settle_namespace(&mut incoming.object)?;
         let cx = self.context(options.dry_run, options.field_validation);
+        managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
+        if matches!(self.resource.serves, Serves::Stored(_)) {
+            // Nobody managed an object before it was there.
+            incoming.object.meta.managed_fields = None;
+        }
+        managers::record(self.resource, None, &mut incoming.object, &options.manager, cx.now);
         let object = match &self.resource.serves {
             Serves::Stored(strategy) => {
-                managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
-                incoming.object.meta.managed_fields =
-                    managers::after_create(definition, &incoming.object, &options.manager, cx.now);
                 let object = incoming.into_stored();
                 warnings.extend(strategy.warnings(&object));
                 self.store.create(self.resource, &cx, object).await?
             }
             Serves::Created(create) => {
-                managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
-                incoming.object.meta.managed_fields =
-                    managers::after_create(definition, &incoming.object, &options.manager, cx.now);
                 let (object, told) = create.create(&cx, incoming.object).await?;
                 warnings.extend(told);
                 object

@@ -28,12 +28,10 @@ impl Call<'_> {
             .map_err(|error| Error::bad_request(format!("error decoding patch: {error}")))?;
         let mut warnings = Warnings::default();
         let cx = self.context(options.dry_run, options.field_validation);
-        let definition = &self.resource.definition;
-        let head = definition.head();
         let object = self
             .store
             .update(self.resource, &cx, |old| {
-                let document = old.to_text(&head);
+                let document = old.to_text(self.resource.head());
                 let patched = match patch_type {
                     PatchType::Json => merge::json_patch(&document, &patch),
                     PatchType::Merge => merge::merge_patch(&document, &patch),
@@ -43,13 +41,8 @@ impl Call<'_> {
                 self.settle_namespace(&mut incoming.object)?;
                 self.check_name(&incoming.object)?;
                 managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
-                incoming.object.meta.managed_fields = managers::after_update(
-                    definition,
-                    old,
-                    &incoming.object,
-                    &options.manager,
-                    cx.now,
-                );
+                let manager = &options.manager;
+                managers::record(self.resource, Some(old), &mut incoming.object, manager, cx.now);
                 Ok(Revised { object: incoming.into_stored(), uid_is_precondition: false })
             })
             .await?;

@@ -25,15 +25,13 @@ impl Call<'_> {
         self.check_name(&incoming.object)?;
         managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
         let cx = self.context(options.dry_run, options.field_validation);
-        let sent = incoming.object.clone();
-        let new = incoming.into_stored();
         let object = self
             .store
             .update(self.resource, &cx, |old| {
-                let mut object = new.clone();
-                object.meta.managed_fields =
-                    managers::after_update(definition, old, &sent, &options.manager, cx.now);
-                Ok(Revised { object, uid_is_precondition: true })
+                let mut new = incoming.clone();
+                let manager = &options.manager;
+                managers::record(self.resource, Some(old), &mut new.object, manager, cx.now);
+                Ok(Revised { object: new.into_stored(), uid_is_precondition: true })
             })
             .await?;
         if let Some(strategy) = self.resource.strategy() {

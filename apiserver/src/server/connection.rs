@@ -115,7 +115,8 @@ impl Connections {
             move |request| link.clone().answer(request)
         });
         let builder = if is_http2 { &self.http2 } else { &self.http1 };
-        let connection = pin!(builder.serve_connection(TokioIo::new(Lingering::new(stream)), service));
+        let connection =
+            pin!(builder.serve_connection(TokioIo::new(Lingering::new(stream)), service));
         if let Err(error) = self.drive(connection, &link).await {
             tracing::debug!(%error, "connection");
         }

@@ -4,6 +4,7 @@ use storage::{Entry, Expect};
 
 use super::{Store, WRITE_ATTEMPTS, key, storage_error, stored};
 use crate::field;
+use crate::managers;
 use crate::meta::{self, ObjectMeta};
 use crate::object::{Object, Stored};
 use crate::options::{Wanted, parse_uint};
@@ -54,6 +55,7 @@ impl Store {
         old: &Object,
         entry: &Entry,
     ) -> Result<Option<Object>, Error> {
+        managers::settle_times(&mut object, old);
         let value = object.to_stored();
         object.meta.resource_version.clone_from(&old.meta.resource_version);
         // A write that changes nothing takes no revision and wakes no watcher.

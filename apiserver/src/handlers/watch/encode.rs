@@ -21,7 +21,6 @@ use crate::table::{self, IncludeObject, Rows};
 /// Turns the events of one watch into text.
 pub(super) struct Encoder {
     resource: Arc<Resource>,
-    head: String,
     transform: Transform,
     include: IncludeObject,
     selector: Selector,
@@ -41,7 +40,6 @@ impl Encoder {
     ) -> Result<Self, Error> {
         Ok(Self {
             resource: call.resource.clone(),
-            head: call.resource.definition.head(),
             transform: accepted.transform,
             include: IncludeObject::parse(call.info.query.get("includeObject"))?,
             selector,
@@ -80,7 +78,7 @@ impl Encoder {
     fn encode(&self, event: &Event, out: &mut Vec<u8>) -> Result<(), Error> {
         if let Some((kind, stored)) = self.change(event)? {
             open(kind, out);
-            stored.write(&self.head, out);
+            stored.write(self.resource.head(), out);
             close(out);
         }
         Ok(())
@@ -116,7 +114,9 @@ impl Encoder {
             | Transform::PartialObjectMetadataList(version) => {
                 table::write_partial(stored, version.api_version(), out)?;
             }
-            Transform::None | Transform::AggregatedDiscovery => stored.write(&self.head, out),
+            Transform::None | Transform::AggregatedDiscovery => {
+                stored.write(self.resource.head(), out)
+            }
         }
         close(out);
         Ok(())
@@ -134,7 +134,7 @@ impl Encoder {
         let rows = Rows {
             strategy,
             api_version: version.api_version(),
-            head: &self.head,
+            head: self.resource.head(),
             include: self.include,
         };
         rows.write(stored, out)?;
@@ -173,7 +173,7 @@ impl Encoder {
                 let opened = self.open_table(version, &revision.to_string(), out);
                 debug_assert!(opened.is_ok(), "only stored resources are watched");
                 out.extend_from_slice(b"{\"cells\":[],\"object\":");
-                out.extend_from_slice(self.head.as_bytes());
+                out.extend_from_slice(self.resource.head().as_bytes());
                 out.extend_from_slice(metadata.as_bytes());
                 out.extend_from_slice(b"}}]}");
             }
@@ -186,7 +186,7 @@ impl Encoder {
                 out.extend_from_slice(text.as_bytes());
             }
             Transform::None | Transform::AggregatedDiscovery => {
-                out.extend_from_slice(self.head.as_bytes());
+                out.extend_from_slice(self.resource.head().as_bytes());
                 out.extend_from_slice(metadata.as_bytes());
                 out.push(b'}');
             }

@@ -5,7 +5,28 @@
 //! versions, selectors and resourceVersion strings belong to the API server.
 //!
 //! A [`Backend`] is the database ([`memory`], [`redb`](mod@redb)); the [`Cache`] stands before it and answers every read and
-//! watch of a running server from memory. [`conformance`] says what a backend must do, as tests.
+//! watch of a running server from memory. `conformance` says what a backend must do, as tests.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use storage::{Cache, Expect, Key, Memory, Prefix, cache::Options};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let cache = Cache::start(Arc::new(Memory::new()), Options::default()).await?;
+//! let (snapshot, mut watcher) = cache.watch_current(&Prefix::new("/apps/")?);
+//! assert!(snapshot.is_empty());
+//!
+//! let key = Key::new("/apps/deployments/default/web")?;
+//! let created = cache.put(&key, "{}".into(), Expect::Absent).await?;
+//! assert_eq!(watcher.next().await?[0].revision, created);
+//!
+//! let updated = cache.put(&key, "[]".into(), Expect::Revision(created)).await?;
+//! let past = cache.snapshot_at(&Prefix::all(), created).await?;
+//! assert_eq!(past.get(&key).map(|entry| &entry.value[..]), Some(&b"{}"[..]));
+//! assert_eq!(cache.snapshot().revision(), updated);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod revision;
 

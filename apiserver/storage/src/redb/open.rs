@@ -129,9 +129,17 @@ impl Home<'_> {
         let database = database.map_err(|error| self.refused(error.into()))?;
         initialize(&database).map_err(|error| self.refused(error))?;
         drop(database);
-        let named = fs::rename(draft, self.file());
-        let kept = named.and_then(|()| File::open(self.directory)?.sync_all());
-        kept.map_err(self.failed("name the store"))
+        self.keep(&draft).map_err(self.failed("name the store"))
+    }
+
+    /// Gives the draft its name, which is on the disk when this returns, as is that of the directory.
+    fn keep(&self, draft: &Path) -> io::Result<()> {
+        fs::rename(draft, self.file())?;
+        let directory = self.directory.canonicalize()?;
+        for directory in directory.ancestors().take(2) {
+            File::open(directory)?.sync_all()?;
+        }
+        Ok(())
     }
 
     fn failed(&self, doing: &'static str) -> impl FnOnce(io::Error) -> OpenError {

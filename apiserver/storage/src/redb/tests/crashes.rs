@@ -1,4 +1,4 @@
-//! The loss of power at any moment.
+//! The end at any moment.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -83,26 +83,37 @@ pub(super) async fn check(store: &Redb, acknowledged: &Acknowledged) {
     contents(&store.shared.disk.begin_read().unwrap()).unwrap();
 }
 
+/// Lets clients write, stops the world at a random moment, and looks at what is left.
+async fn crash(round: usize, left: impl FnOnce(&SimulatedDisk) -> SimulatedDisk) {
+    let disk = SimulatedDisk::formatted();
+    let (store, log) = (Arc::new(disk.open()), Arc::new(Mutex::default()));
+    let clients = (0..6).map(|it| tokio::spawn(client(store.clone(), it, round, log.clone())));
+    let clients: Vec<_> = clients.collect();
+    let at = disk.syncs() + dice(round)(60);
+    while disk.syncs() < at {
+        tokio::task::yield_now().await;
+    }
+    // What was acknowledged before is looked for afterwards; in this order.
+    let acknowledged: Acknowledged = log.lock().unwrap().clone();
+    let left = left(&disk);
+    disk.unplug();
+    futures::future::join_all(clients).await;
+    check(&left.open(), &acknowledged).await;
+    // And once more: what recovery and closing did is durable too.
+    let again = left.after_power_loss(&mut dice(round));
+    check(&again.open(), &acknowledged).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_acknowledged_survives_the_loss_of_power() {
     for round in 0..40 {
-        let disk = SimulatedDisk::formatted();
-        let (store, log) = (Arc::new(disk.open()), Arc::new(Mutex::default()));
-        let clients = (0..6).map(|it| tokio::spawn(client(store.clone(), it, round, log.clone())));
-        let clients: Vec<_> = clients.collect();
-        let mut dice = dice(round);
-        let at = disk.syncs() + dice(60);
-        while disk.syncs() < at {
-            tokio::task::yield_now().await;
-        }
-        // What is acknowledged before the power goes is on the disk that is found afterwards.
-        let acknowledged: Acknowledged = log.lock().unwrap().clone();
-        let found = disk.after_power_loss(&mut dice);
-        disk.unplug();
-        futures::future::join_all(clients).await;
-        check(&found.open(), &acknowledged).await;
-        // And once more from the same place: what recovery did is durable too.
-        let again = found.after_power_loss(&mut dice);
-        check(&again.open(), &acknowledged).await;
+        crash(round, |disk| disk.after_power_loss(&mut dice(round))).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_survives_the_death_of_the_process() {
+    for round in 0..40 {
+        crash(round, SimulatedDisk::after_kill).await;
     }
 }

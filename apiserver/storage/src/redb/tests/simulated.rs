@@ -82,6 +82,15 @@ impl SimulatedDisk {
                 Pending::Length(_) => {}
             }
         }
+        Self::holding(content)
+    }
+
+    /// The disk as it is found if the process is killed now: the system keeps what it was given.
+    pub(super) fn after_kill(&self) -> Self {
+        Self::holding(self.lock().content.clone())
+    }
+
+    fn holding(content: Vec<u8>) -> Self {
         let state = State { durable: content.clone(), content, ..State::default() };
         Self(Arc::new((Mutex::new(state), Condvar::new())))
     }

@@ -81,6 +81,11 @@ impl FieldError {
         FieldError { field, reason: Reason::Invalid { value }, detail }
     }
 
+    pub(crate) fn too_long(field: String) -> Self {
+        let detail = "substitution would bring in more than 64 MiB".to_owned();
+        FieldError { field, reason: Reason::TooLong, detail }
+    }
+
     /// The error without its field: what a `Status` cause carries as its message.
     pub fn body(&self) -> String {
         let reason = match &self.reason {

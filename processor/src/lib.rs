@@ -1,7 +1,7 @@
 //! Templates in, objects out: a pure function.
 //!
 //! [`Template::parse`] reads a body once and keeps its objects as spans of text;
-//! [`Values::resolve`] settles the parameters; [`process`] rewrites the objects in one pass over
+//! [`Values::resolve`] settles the parameters; [`process()`] rewrites the objects in one pass over
 //! their text. No tree is built on the way. There is no clock, file, socket or randomness in here:
 //! the same input gives the same bytes, and randomness is an argument ([`Random`]).
 //!

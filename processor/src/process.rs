@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::error::{Errors, FieldError, Reason};
+use crate::error::{Errors, FieldError};
 use crate::json::string::push_string;
 use crate::reference::whole;
-use crate::rewrite::{Labels, Rewriter, What, substitute};
+use crate::rewrite::{Labels, Rewriter, TooLong, What, substitute};
 use crate::values::{Value, Values};
 use crate::{Json, Template};
 
-/// How much text references and labels may bring into the objects of one template, in bytes.
+/// How much text references and labels may bring into one template, in bytes: the parameters'
+/// values together, message and labels together, and the objects together.
 ///
 /// A body of 3 MiB can refer half a million times to a value of a megabyte; upstream would try.
 pub const MAX_PROCESSED: usize = 64 << 20;
@@ -40,13 +41,12 @@ pub fn process<'a>(
     template: &'a Template<'a>,
     values: &'a Values<'a>,
 ) -> Result<Processed<'a>, Errors> {
-    let mut errors = Errors::default();
-    let message = text(template.message(), "message", values, &mut errors);
-    let labels = template.labels().map(|labels| substitute_labels(labels, values, &mut errors));
+    let mut budget = MAX_PROCESSED;
+    let message = text(template.message(), values, &mut budget).map_err(too_long("message"))?;
+    let labels = template.labels().map(|labels| substitute_labels(labels, values, &mut budget));
+    let labels = labels.transpose().map_err(too_long("labels"))?;
     let labels = labels.as_ref().map(Labels::new);
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+    let mut errors = Errors::default();
     let (objects, ends) = objects(template, values, labels.as_ref(), &mut errors);
     errors.or(Processed { template, values, message, labels, objects, ends })
 }
@@ -82,35 +82,35 @@ fn objects(
 fn substitute_labels<'a>(
     labels: &'a BTreeMap<Cow<'_, str>, Cow<'_, str>>,
     values: &'a Values<'a>,
-    errors: &mut Errors,
-) -> BTreeMap<Cow<'a, str>, Cow<'a, str>> {
-    let mut substituted = BTreeMap::new();
-    for (name, value) in labels {
-        let name = text(name, "labels", values, errors);
-        let value = text(value, "labels", values, errors);
-        substituted.insert(name, value);
-    }
-    substituted
+    budget: &mut usize,
+) -> Result<BTreeMap<Cow<'a, str>, Cow<'a, str>>, TooLong> {
+    let label = |(name, value): (&'a Cow<str>, &'a Cow<str>)| {
+        Ok((text(name, values, budget)?, text(value, values, budget)?))
+    };
+    labels.iter().map(label).collect()
 }
 
 /// Text outside the objects: a whole-string `${{NAME}}` stands for the value's text, never JSON.
 fn text<'a>(
     text: &'a str,
-    field: &str,
     values: &'a Values<'a>,
-    errors: &mut Errors,
-) -> Cow<'a, str> {
-    if let Some(value) = whole(text).and_then(|name| values.get(name)) {
-        return Cow::Borrowed(value.text());
+    budget: &mut usize,
+) -> Result<Cow<'a, str>, TooLong> {
+    let text = match whole(text).and_then(|name| values.get(name)) {
+        Some(value) => Cow::Borrowed(value.text()),
+        None => substitute(text, values, Value::text, *budget)?,
+    };
+    *budget = budget.checked_sub(text.len()).ok_or(TooLong)?;
+    Ok(text)
+}
+
+fn too_long(field: &str) -> impl FnOnce(TooLong) -> Errors {
+    let field = field.to_owned();
+    move |_| {
+        let mut errors = Errors::default();
+        errors.push(FieldError::too_long(field));
+        errors
     }
-    substitute(text, values, Value::text, MAX_PROCESSED).unwrap_or_else(|_| {
-        errors.push(FieldError {
-            field: field.to_owned(),
-            reason: Reason::TooLong,
-            detail: "references make the text larger than 64 MiB".to_owned(),
-        });
-        Cow::Borrowed(text)
-    })
 }
 
 impl<'a> Processed<'a> {

@@ -30,7 +30,7 @@ use edits::Edits;
 pub(crate) use fault::{Fault, What};
 pub(crate) use labels::Labels;
 use members::{Map, Member};
-pub(crate) use text::substitute;
+pub(crate) use text::{TooLong, substitute};
 
 /// What stands in the output where a value stood in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

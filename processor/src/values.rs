@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use crate::error::{Errors, FieldError, Reason, go_compact, go_quote};
 use crate::generator::{self, Random};
 use crate::json::{Quoted, Scanner, number, string};
-use crate::rewrite;
 use crate::template::{Parameter, Template};
+use crate::{MAX_PROCESSED, rewrite};
 
 /// Values that a caller gives to a template's parameters, by name.
 ///
@@ -97,11 +97,20 @@ impl<'t> Values<'t> {
         let mut errors = Errors::default();
         overrides.check(template, &mut errors);
         let mut list = Vec::with_capacity(template.parameters().len());
+        let mut size = 0;
         for (index, parameter) in template.parameters().iter().enumerate() {
             let given = overrides.values.get(&*parameter.name);
             match settle(index, parameter, given, random) {
-                Ok(text) => list.push(Value::new(&parameter.name, text, given.is_some())),
+                Ok(text) => {
+                    size += text.len();
+                    list.push(Value::new(&parameter.name, text, given.is_some()));
+                }
                 Err(error) => errors.push(error),
+            }
+            // One large override may meet a hundred thousand parameters of its name.
+            if size > MAX_PROCESSED {
+                errors.push(FieldError::too_long(format!("template.parameters[{index}]")));
+                break;
             }
         }
         let mut names: Vec<usize> = (0..list.len()).collect();

@@ -142,6 +142,7 @@ fn text_that_grows_beyond_bounds_is_refused() {
     let list = format!("{{\"kind\":\"${{A}}List\",\"items\":[{}]}}", vec!["{}"; 100_000].join(","));
     let faulty = vec!["{\"v\":\"${A}${A}${A}${A}${A}${A}${A}${A}\"}"; 100_000].join(",");
     let labelled = vec!["{\"kind\":\"K\"}"; 100_000].join(",");
+    let labels: Vec<String> = (0..1000).map(|index| format!("\"k{index}\":\"${{A}}\"")).collect();
     let refused = [
         body(&text, ""),
         body(&key, ""),
@@ -150,6 +151,7 @@ fn text_that_grows_beyond_bounds_is_refused() {
         body(&labelled, ",\"labels\":{\"a\":\"${A}\"}"),
         body("", &format!(",\"message\":\"{many}\"")),
         body("", &format!(",\"labels\":{{\"{many}\":\"\"}}")),
+        body("", &format!(",\"labels\":{{{}}}", labels.join(","))),
     ];
     for body in &refused {
         let errors = objects(body).unwrap_err();
@@ -157,6 +159,15 @@ fn text_that_grows_beyond_bounds_is_refused() {
         let is_bounded = last.reason == Reason::TooLong || errors.to_string().len() > 4 << 20;
         assert!(is_bounded, "{} {}", last.field, last.detail);
     }
+}
+
+#[test]
+fn one_large_override_for_many_parameters_is_refused() {
+    let body = format!("{{\"parameters\":[{}]}}", vec!["{\"name\":\"A\"}"; 100_000].join(","));
+    let template = Template::parse(&body, Dialect::OpenShift).unwrap();
+    let overrides = Overrides::from_iter([("A", "x".repeat(1 << 20))]);
+    let errors = Values::resolve(&template, &overrides, &mut Seeded(1)).err().unwrap();
+    assert_eq!(errors.iter().next().unwrap().field, "template.parameters[64]");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::Json;
-use crate::error::{FieldError, Reason, go_compact, go_quote};
+use crate::error::{FieldError, go_compact, go_quote};
 
 use super::Labels;
 
@@ -109,11 +109,7 @@ impl Fault {
                     detail.to_owned(),
                 )
             }
-            What::TooLong => FieldError {
-                field: format!("item[{index}].objects"),
-                reason: Reason::TooLong,
-                detail: "references make the objects larger than 64 MiB".to_owned(),
-            },
+            What::TooLong => FieldError::too_long(format!("item[{index}].objects")),
             What::NullInList => {
                 self.reference(index, "null", "a list cannot hold a parameter whose value is null")
             }

@@ -162,7 +162,7 @@ fn upstream_tables_of_expressions_hold() {
             Some(error) if error.starts_with("PANIC") => assert_eq!(value, Ok("a".to_owned())),
             Some(error) => assert_eq!(value, Err(error.to_owned())),
             None if case["literal"] == true => {
-                assert_eq!(value.as_deref().ok(), case["from"].as_str())
+                assert_eq!(value.as_deref().ok(), case["from"].as_str());
             }
             None => assert!(value.is_ok(), "{case}"),
         }

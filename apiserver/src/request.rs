@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use http::{Method, Uri};
 
+use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::Error;
 
 pub use query::{Query, SignedDuration};
@@ -211,16 +212,19 @@ impl RequestInfo {
         }
     }
 
-    /// The name that `fieldSelector=metadata.name=…` asks for.
+    /// The name that `fieldSelector=metadata.name=…` asks for. Where another option cannot be read,
+    /// the request will be refused; until then it names nothing, as upstream.
     fn selected_name(&self) -> Option<String> {
-        let selector = self.query.get("fieldSelector")?;
-        let name = selector.split(',').find_map(|term| {
-            let (field, value) = term.split_once('=')?;
-            let value = value.strip_prefix('=').unwrap_or(value);
-            (field.trim() == "metadata.name").then_some(value)
-        })?;
-        (!name.is_empty() && segment_problem(name).is_none() && !name.contains('\\'))
-            .then(|| name.to_owned())
+        let selector = FieldSelector::parse_any(self.query.get("fieldSelector")?).ok()?;
+        let name = selector.required_name()?;
+        let is_one_segment = !name.is_empty() && segment_problem(name).is_none();
+        (is_one_segment && self.has_readable_options()).then(|| name.to_owned())
+    }
+
+    fn has_readable_options(&self) -> bool {
+        let labels = self.query.get("labelSelector").unwrap_or_default();
+        ["limit", "timeoutSeconds"].iter().all(|option| self.query.integer(option).is_ok())
+            && LabelSelector::parse(labels).is_ok()
     }
 
     /// The object's name, for routes that need one.
@@ -334,6 +338,10 @@ mod tests {
         check("GET", "things?fieldSelector=metadata.name==a", ["list", "", "things", "a", ""]);
         check("GET", "things?fieldSelector=metadata.name!=a", ["list", "", "things", "", ""]);
         check("GET", "things?fieldSelector=metadata.name=..", ["list", "", "things", "", ""]);
+        let uri = "things?fieldSelector=x=y,metadata.name=a\\,b";
+        check("GET", uri, ["list", "", "things", "a,b", ""]);
+        let uri = "things?limit=z&watch=1&fieldSelector=metadata.name=a";
+        check("GET", uri, ["watch", "", "things", "", ""]);
         let uri = "things?fieldSelector=metadata.name=a";
         check("DELETE", uri, ["deletecollection", "", "things", "", ""]);
     }
@@ -364,5 +372,18 @@ mod tests {
         check("a%25b", r#""a%b": may not contain '%'"#);
         let nameless = info("GET", "/apis/g/v/namespaces/n/things//status");
         assert_eq!(nameless.required_name().unwrap_err().message(), "name must be provided");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_path_or_query_makes_the_reading_panic(
+            path in "(/(apis?|watch|namespaces|[a-z.%]{0,3}))*/?",
+            query in "([a-zA-Z=&%+;,.0-9]|fieldSelector=metadata.name=|watch|timeout=){0,12}",
+        ) {
+            if let Ok(uri) = format!("/{path}?{query}").parse() {
+                let info = RequestInfo::new(&Method::GET, &uri);
+                let _ = (info.required_name(), info.query.timeout());
+            }
+        }
     }
 }

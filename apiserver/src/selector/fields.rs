@@ -27,6 +27,18 @@ impl FieldSelector {
     /// Reads a `fieldSelector` parameter. The empty text selects everything. `selectable` are the
     /// fields of the resource besides `metadata.name` and `metadata.namespace`.
     pub fn parse(text: &str, selectable: &[&str]) -> Result<Self, ParseError> {
+        let selector = Self::parse_any(text)?;
+        let known =
+            |field: &str| field == NAME || field == NAMESPACE || selectable.contains(&field);
+        match selector.terms.iter().find(|term| !known(&term.field)) {
+            Some(stranger) => Err(unknown(&stranger.field, selectable)),
+            None => Ok(selector),
+        }
+    }
+
+    /// As [`FieldSelector::parse`], for whoever does not know yet which resource is meant: any
+    /// field may be asked for.
+    pub(crate) fn parse_any(text: &str) -> Result<Self, ParseError> {
         let mut parts = split(text);
         // Upstream reports the first bad term in this order.
         parts.sort_unstable();
@@ -38,12 +50,7 @@ impl FieldSelector {
             };
             terms.push(term?);
         }
-        let known =
-            |field: &str| field == NAME || field == NAMESPACE || selectable.contains(&field);
-        match terms.iter().find(|term| !known(&term.field)) {
-            Some(stranger) => Err(unknown(&stranger.field, selectable)),
-            None => Ok(Self { terms }),
-        }
+        Ok(Self { terms })
     }
 
     /// Whether every object matches.

@@ -1,5 +1,7 @@
 //! The server as its users meet it: through the real kubectl, under malformed input, and over crashes.
 
+mod bad_input;
+mod crash;
 mod kubectl;
 mod reading;
 mod templates;

@@ -7,6 +7,7 @@
 mod compare;
 mod element;
 mod entry;
+mod field_set;
 mod fields_v1;
 mod object;
 mod reconcile;
@@ -18,6 +19,7 @@ mod value;
 pub use compare::{Comparison, compare};
 pub use element::PathElement;
 pub use entry::{FieldsV1, ManagedFieldsEntry, keep_times};
+pub use field_set::field_set;
 pub use object::{Object, ObjectError};
 pub use set::FieldSet;
 pub use types::Type;

@@ -392,7 +392,8 @@ impl Schema {
         version: impl Into<Text>,
         kind: impl Into<Text>,
     ) -> Self {
-        let metadata = crate::meta::object_meta().described("Standard object's metadata.");
+        let metadata = crate::meta::object_meta()
+            .described("Name, labels and all else that every object has.");
         let front = crate::meta::type_meta_fields().into_iter().chain([Field {
             name: "metadata".into(),
             schema: metadata,
@@ -439,7 +440,8 @@ impl Schema {
         for gvk in &object.kinds {
             list = list.also(gvk.group.clone(), gvk.version.clone(), format!("{}List", gvk.kind));
         }
-        let metadata = crate::meta::list_meta().described("Standard list metadata.");
+        let metadata = crate::meta::list_meta()
+            .described("What every list has: its version and where it goes on.");
         let items = Schema::list(item.clone()).described("The objects of the list.");
         for field in crate::meta::type_meta_fields() {
             list = list.field(field.name, field.schema, field.presence);

@@ -238,7 +238,7 @@ pub fn status() -> Schema {
         meta("Status"),
         "The outcome of a request that returns no other object.",
     ))
-    .by_value("metadata", list_meta().described("Standard list metadata."))
+    .by_value("metadata", list_meta().described("Empty."))
     .optional("status", Schema::string("Success or Failure."))
     .optional("message", Schema::string("The outcome, for people."))
     .optional("reason", Schema::string("Why it failed, for programs."))

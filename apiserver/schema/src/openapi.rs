@@ -223,3 +223,6 @@ fn extend(out: &mut Map<String, Value>, schema: &Schema, default: Option<Value>)
         out.insert(name.to_string(), value.clone());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,6 +40,9 @@ impl ValueKind {
 }
 
 /// Reads one JSON text from front to back. Every method that takes a value checks it; nothing is read twice.
+///
+/// All methods fail with what Go's scanner says about the text, also where the value is not of the kind that was asked for. After an
+/// error the scanner is of no further use.
 #[derive(Debug, Clone)]
 pub struct Scanner<'a> {
     text: &'a str,
@@ -120,6 +123,7 @@ impl<'a> Scanner<'a> {
 
     /// Takes a number and returns its text.
     pub fn number(&mut self) -> Result<&'a str, SyntaxError> {
+        self.next_byte()?;
         let start = self.at;
         self.skip_number()?;
         Ok(&self.text[start..self.at])
@@ -134,6 +138,7 @@ impl<'a> Scanner<'a> {
 
     /// Takes `null`.
     pub fn null(&mut self) -> Result<(), SyntaxError> {
+        self.next_byte()?;
         self.skip_literal("null")
     }
 
@@ -213,7 +218,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn open(&mut self, bracket: u8) -> Result<(), SyntaxError> {
-        debug_assert_eq!(self.next_byte(), Ok(bracket), "the caller has peeked");
+        let found = self.next_byte()?;
+        if found != bracket {
+            return Err(self.unexpected(found, "looking for beginning of value"));
+        }
         if self.depth >= self.max_depth {
             return Err(SyntaxError::too_deep(self.at));
         }
@@ -247,8 +255,11 @@ impl<'a> Scanner<'a> {
 
     /// Takes a string, quotes included, as it stands.
     fn raw_string(&mut self) -> Result<&'a str, SyntaxError> {
+        let found = self.next_byte()?;
+        if found != b'"' {
+            return Err(self.unexpected(found, "looking for beginning of value"));
+        }
         let start = self.at;
-        debug_assert_eq!(self.here(), Ok(b'"'), "the caller has peeked");
         self.at += 1;
         loop {
             self.at += plain_prefix(&self.text.as_bytes()[self.at..]);

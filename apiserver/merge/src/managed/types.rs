@@ -172,6 +172,10 @@ impl<'a> MapShape<'a> {
             }
         }
     }
+
+    pub(crate) fn declares(self, key: &str) -> bool {
+        matches!(self, Self::Declared(map) if map.find(key).is_some())
+    }
 }
 
 impl Map {

@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
 use super::compare::compare_nodes;
+use super::field_set::fields_of;
 use super::object::Node;
 use super::reconcile::reconcile;
 use super::types::{Atom, Declared, List, Map, Relationship, Type};
@@ -255,6 +256,24 @@ fn comparisons_agree_with_the_reference() {
         count += 1;
     }
     println!("compare: {count}");
+}
+
+#[test]
+fn the_fields_of_an_object_are_those_that_the_reference_finds() {
+    let mut types = BTreeMap::new();
+    let Some(text) = corpus("fieldsv1.ndjson.gz") else { return };
+    let mut count = 0;
+    for line in text.lines() {
+        let case: Case<'_> = serde_json::from_str(line).unwrap();
+        let is_wanted = case.text("op").as_deref() == Some("toFieldSet");
+        let Some(expected) = case.text("fieldsV1").filter(|_| is_wanted) else { continue };
+        let schema = case.text("schema").unwrap();
+        let of = types.entry(schema.clone()).or_insert_with(|| Atoms::load(&schema).unwrap());
+        let node = Node::value(case.raw("object"), of).unwrap();
+        assert_eq!(fields_of(of, &node).unwrap().to_fields_v1(), expected, "{}: {line}", case.id());
+        count += 1;
+    }
+    println!("toFieldSet: {count}");
 }
 
 #[test]

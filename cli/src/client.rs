@@ -1,0 +1,294 @@
+//! The server: its address and credentials from a kubeconfig, and the few requests we make.
+//!
+//! Bodies travel as text, so that a template's objects are not read into a tree on the way.
+//! Warning headers go to standard error as kubectl prints them.
+
+use anyhow::{Context, anyhow};
+use http::{Method, Request, Response, StatusCode, header};
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::core::Status;
+use kube::{Config, Error};
+use processor::Dialect;
+
+use crate::args::Connection;
+use crate::failure::Failure;
+
+/// The two APIs that have Templates, in the order in which a bare name is looked for.
+const DIALECTS: [Dialect; 2] = [Dialect::OpenShift, Dialect::Proposal];
+
+/// A server, and the namespace we work in.
+pub(crate) struct Client {
+    inner: kube::Client,
+    namespace: String,
+    /// Host and port, for messages.
+    address: String,
+}
+
+/// The path of a resource of `dialect` in a namespace.
+fn path(dialect: Dialect, namespace: &str, rest: &str) -> String {
+    format!("/apis/{}/namespaces/{namespace}/{rest}", dialect.api_version())
+}
+
+impl Client {
+    /// Reads the kubeconfig, or the credentials of the pod that this runs in. No request is made.
+    ///
+    /// # Errors
+    /// When there are neither, or the kubeconfig lacks what the flags name.
+    pub(crate) async fn new(connection: &Connection) -> anyhow::Result<Self> {
+        let config = config(connection).await?;
+        let namespace = connection.namespace.clone();
+        let namespace = namespace.unwrap_or_else(|| config.default_namespace.clone());
+        let address = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
+        let inner = kube::Client::try_from(config).context("setting up the connection")?;
+        Ok(Client { inner, namespace, address })
+    }
+
+    /// The namespace we work in.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// kube-rs's client, for discovery.
+    pub(crate) fn kube(&self) -> &kube::Client {
+        &self.inner
+    }
+
+    /// The JSON of a stored template, and which API it was found in: the given one, or the first
+    /// that has the name.
+    ///
+    /// # Errors
+    /// When there is no such template, in the words of `oc`, or the server refuses.
+    pub(crate) async fn stored_template(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+        dialect: Option<Dialect>,
+    ) -> anyhow::Result<String> {
+        let namespace = namespace.unwrap_or(&self.namespace);
+        let mut is_served = false;
+        for dialect in DIALECTS.into_iter().filter(|&one| dialect.is_none_or(|only| only == one)) {
+            match self.get(&path(dialect, namespace, &format!("templates/{name}"))).await {
+                Ok(json) => return Ok(json),
+                // Details name the object where the resource exists and only the object does not.
+                Err(Refused::Status(status)) if status.code == 404 => {
+                    is_served |= status.details.is_some_and(|details| !details.name.is_empty());
+                }
+                Err(refused) => return Err(refused.into()),
+            }
+        }
+        Err(match is_served {
+            true => anyhow!("template {name:?} could not be found"),
+            false => anyhow!("the server doesn't have a resource type \"templates\""),
+        })
+    }
+
+    /// The JSON Schema of a stored template's parameters.
+    pub(crate) async fn schema(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+        dialect: Dialect,
+    ) -> anyhow::Result<String> {
+        let namespace = namespace.unwrap_or(&self.namespace);
+        Ok(self.get(&path(dialect, namespace, &format!("templates/{name}/schema"))).await?)
+    }
+
+    /// Has the server process a template; gives back the processed one.
+    ///
+    /// # Errors
+    /// When the server refuses; for what is wrong with the template, in the form of `oc`.
+    pub(crate) async fn process(
+        &self,
+        dialect: Dialect,
+        template: String,
+    ) -> anyhow::Result<String> {
+        let path = path(dialect, &self.namespace, "processedtemplates?fieldValidation=Warn");
+        match self.send(Method::POST, &path, template).await {
+            Ok(json) => Ok(json),
+            Err(Refused::Status(status)) => Err(unable_to_process(&status)),
+            Err(refused) => Err(refused.into()),
+        }
+    }
+
+    /// GETs `path`.
+    pub(crate) async fn get(&self, path: &str) -> Result<String, Refused> {
+        self.send(Method::GET, path, String::new()).await
+    }
+
+    async fn send(&self, method: Method, path: &str, body: String) -> Result<String, Refused> {
+        let mut request =
+            Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
+        if !body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let request = request
+            .body(Body::from(body.into_bytes()))
+            .map_err(|error| Refused::Other(anyhow!("{path}: {error}")))?;
+        let response = self.inner.send(request).await.map_err(|error| self.unreachable(error))?;
+        print_warnings(&response);
+        let code = response.status();
+        let bytes = response.into_body().collect_bytes().await;
+        let bytes = bytes.map_err(|error| self.unreachable(error))?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if code.is_success() { Ok(text) } else { Err(Refused::Status(status(code, &text))) }
+    }
+
+    /// What went wrong before there was an answer, as kubectl says it.
+    pub(crate) fn unreachable(&self, error: Error) -> Refused {
+        if let Error::Api(status) = error {
+            return Refused::Status(status);
+        }
+        let error = anyhow::Error::new(error);
+        let is_refused = error.chain().any(|cause| {
+            cause
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
+        });
+        let address = &self.address;
+        let text = if is_refused {
+            format!(
+                "The connection to the server {address} was refused - did you specify the right host or port?"
+            )
+        } else {
+            format!("Unable to connect to the server: {:#}", error.root_cause())
+        };
+        Refused::Other(Failure::Several(vec![text]).into())
+    }
+}
+
+/// Why a request gave no object.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The server said why.
+    Status(Box<Status>),
+    /// The request did not get that far.
+    Other(anyhow::Error),
+}
+
+impl From<Refused> for anyhow::Error {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Status(status) => Failure::Server(status).into(),
+            Refused::Other(error) => error,
+        }
+    }
+}
+
+async fn config(connection: &Connection) -> anyhow::Result<Config> {
+    let kubeconfig = match &connection.kubeconfig {
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
+    let options = KubeConfigOptions {
+        context: connection.context.clone(),
+        cluster: connection.cluster.clone(),
+        user: connection.user.clone(),
+    };
+    match kubeconfig {
+        Ok(kubeconfig) => Ok(Config::from_custom_kubeconfig(kubeconfig, &options).await?),
+        Err(KubeconfigError::ReadConfig(..) | KubeconfigError::FindPath)
+            if connection.kubeconfig.is_none() =>
+        {
+            Config::incluster().map_err(|_| {
+                anyhow!("no server is configured: there is no kubeconfig (use --local to do without a server)")
+            })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The `Status` of a failed answer; one made up when the answer is none, as from a proxy.
+fn status(code: StatusCode, text: &str) -> Box<Status> {
+    match serde_json::from_str::<Status>(text) {
+        Ok(status) if status.is_failure() => Box::new(Status { code: code.as_u16(), ..status }),
+        _ => {
+            let text = match text.trim() {
+                "" => code.to_string(),
+                text => text.to_owned(),
+            };
+            Status::failure(&text, "").with_code(code.as_u16()).boxed()
+        }
+    }
+}
+
+/// `oc` shows the causes without their fields: the processor's texts name the parameter anyway.
+fn unable_to_process(status: &Status) -> anyhow::Error {
+    let Some(details) = &status.details else {
+        return anyhow!("unable to process template: {}", status.message);
+    };
+    let mut text = "unable to process template".to_owned();
+    let messages: Vec<&str> = match details.causes.as_slice() {
+        [] => vec![&status.message],
+        causes => causes.iter().map(|cause| cause.message.as_str()).collect(),
+    };
+    for message in messages {
+        text.push_str("\n  ");
+        text.push_str(message);
+    }
+    anyhow!(text)
+}
+
+fn print_warnings(response: &Response<Body>) {
+    for value in response.headers().get_all(header::WARNING) {
+        if let Some(text) = value.to_str().ok().and_then(warning_text) {
+            eprintln!("Warning: {text}");
+        }
+    }
+}
+
+/// The text of a `Warning: 299 agent "text"` header.
+fn warning_text(header: &str) -> Option<String> {
+    let (_, quoted) = header.strip_prefix("299 ")?.split_once('"')?;
+    let quoted = quoted.trim_end().strip_suffix('"')?;
+    let mut text = String::with_capacity(quoted.len());
+    let mut chars = quoted.chars();
+    while let Some(c) = chars.next() {
+        text.push(if c == '\\' { chars.next()? } else { c });
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_unquoted() {
+        assert_eq!(warning_text(r#"299 - "unknown field \"a\"""#).unwrap(), "unknown field \"a\"");
+        assert_eq!(warning_text("110 - \"stale\""), None);
+    }
+
+    fn refused(json: &str) -> String {
+        unable_to_process(&status(StatusCode::UNPROCESSABLE_ENTITY, json)).to_string()
+    }
+
+    #[test]
+    fn only_the_messages_of_causes_are_shown() {
+        let json = r#"{"kind":"Status","status":"Failure","message":"all","details":{"name":"t","causes":[
+            {"reason":"a","message":"one","field":"f"},{"message":"two"}]}}"#;
+        assert_eq!(refused(json), "unable to process template\n  one\n  two");
+    }
+
+    #[test]
+    fn without_causes_the_message_is_shown() {
+        assert_eq!(
+            refused(r#"{"status":"Failure","message":"all","details":{"name":"t"}}"#),
+            "unable to process template\n  all"
+        );
+        assert_eq!(
+            refused(r#"{"status":"Failure","message":"all"}"#),
+            "unable to process template: all"
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_no_status_is_its_own_message() {
+        assert_eq!(
+            status(StatusCode::NOT_FOUND, "404 page not found\n").message,
+            "404 page not found"
+        );
+        assert_eq!(status(StatusCode::BAD_GATEWAY, "").message, "502 Bad Gateway");
+        assert_eq!(status(StatusCode::BAD_GATEWAY, "").code, 502);
+    }
+}

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use schema::SyntaxError;
 use schema::json::{Scanner, ValueKind, write_string};
 
-/// Containers are opened one level at a time down to here; what lies deeper is opened at once. Opening reads the text of everything
-/// inside, so opening level by level all the way down would be quadratic in a deep document.
+/// Containers are opened one level at a time down to here; what lies deeper is opened at once.
+/// Opening reads the text of everything inside, so opening level by level all the way down would be
+/// quadratic in a deep document.
 const LAZY_LEVELS: usize = 32;
 
 /// A value: text that nobody has looked into, or a container that is open.
@@ -48,7 +49,8 @@ impl<'a> Node<'a> {
             let deep = level >= LAZY_LEVELS;
             *self = match text {
                 Cow::Borrowed(text) => parse(text, deep),
-                // Only text from the document or the patch is ever opened, and both are borrowed; but the type allows more.
+                // Only text from the document or the patch is ever opened, and both are borrowed;
+                // but the type allows more.
                 Cow::Owned(text) => parse(text, deep).into_owned(),
             };
         }
@@ -106,7 +108,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether two values are the same to JSON: numbers by value, objects without regard to order. Both may be opened on the way.
+    /// Whether two values are the same to JSON: numbers by value, objects without regard to order.
+    /// Both may be opened on the way.
     pub(crate) fn same(&mut self, other: &mut Node<'a>, level: usize) -> bool {
         self.open(level);
         other.open(level);
@@ -130,7 +133,8 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Whether two scalars with different texts are equal all the same: `1.0` and `1`, or `"\u0061"` and `"a"`.
+/// Whether two scalars with different texts are equal all the same: `1.0` and `1`, or `"\u0061"`
+/// and `"a"`.
 fn same_scalar(left: &str, right: &str) -> bool {
     let value = |text| serde_json::from_str::<serde_json::Value>(text).ok();
     match (value(left), value(right)) {

@@ -1,7 +1,8 @@
 //! The two patch formats that need no schema: RFC 6902 (JSON patch) and RFC 7386 (merge patch).
 //!
-//! Neither is taken from a crate: patches are applied to text of which only the touched containers are opened, so that numbers and key
-//! order elsewhere survive, negative indices count from the end as Kubernetes allows, and size and depth are bounded on the way.
+//! Neither is taken from a crate: patches are applied to text of which only the touched containers
+//! are opened, so that numbers and key order elsewhere survive, negative indices count from the end
+//! as Kubernetes allows, and size and depth are bounded on the way.
 
 mod json;
 mod merge;
@@ -24,7 +25,8 @@ const MAX_DEPTH: usize = 1_000;
 pub struct Patched {
     /// The document as JSON text, not decoded yet.
     pub text: String,
-    /// What the patch has that `fieldValidation` decides about, as warning texts. Those of the document come from decoding it.
+    /// What the patch has that `fieldValidation` decides about, as warning texts. Those of the
+    /// document come from decoding it.
     pub strays: Vec<String>,
 }
 
@@ -40,7 +42,8 @@ pub enum PatchError {
     /// A JSON patch with more operations than allowed. 413.
     #[error("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {0}")]
     TooManyOperations(usize),
-    /// An operation cannot be done, or a test failed. 422, for which Kubernetes gives clients no more than a fixed sentence.
+    /// An operation cannot be done, or a test failed. 422, for which Kubernetes gives clients no
+    /// more than a fixed sentence.
     #[error("operation {index}: {reason}")]
     Operation {
         /// Position in the patch.

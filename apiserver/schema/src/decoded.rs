@@ -14,7 +14,8 @@ pub struct Decoded {
     pub kind: Option<String>,
     /// `metadata` as JSON text, `{}` if there is none.
     pub metadata: String,
-    /// Every other field, in the order of the schema, joined by commas and without braces: `"message":"m","objects":[]`.
+    /// Every other field, in the order of the schema, joined by commas and without braces:
+    /// `"message":"m","objects":[]`.
     pub fields: String,
     /// What was not as it should be, though the body is understood.
     pub strays: Vec<Stray>,
@@ -23,8 +24,9 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// `fields` as storage gives them back: an empty list that is always written has become `null`. Field management must see `fields`,
-    /// since whoever sends `[]` owns the field; everything that is stored or answered from storage must see this.
+    /// `fields` as storage gives them back: an empty list that is always written has become `null`.
+    /// Field management must see `fields`, since whoever sends `[]` owns the field; everything that
+    /// is stored or answered from storage must see this.
     pub fn stored_fields(&self) -> Cow<'_, str> {
         if self.empty_lists.is_empty() {
             return Cow::Borrowed(&self.fields);
@@ -50,7 +52,8 @@ pub struct Normalized {
     pub strays: Vec<Stray>,
 }
 
-/// Something that `fieldValidation` decides about: ignored, a warning, or an error. `Display` gives the text of the warning.
+/// Something that `fieldValidation` decides about: ignored, a warning, or an error. `Display` gives
+/// the text of the warning.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Stray {
     /// A field that the schema does not know; it was dropped.

@@ -1,4 +1,5 @@
-//! What can be wrong with a body. The texts are those of Go's JSON decoder, because clients and their users have learnt to read them.
+//! What can be wrong with a body. The texts are those of Go's JSON decoder, because clients and
+//! their users have learnt to read them.
 
 use thiserror::Error;
 
@@ -8,7 +9,8 @@ pub enum DecodeError {
     /// The text is not JSON.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// `apiVersion` or `kind` cannot be read, or the body is not an object at all: it is not known what the body is.
+    /// `apiVersion` or `kind` cannot be read, or the body is not an object at all: it is not known
+    /// what the body is.
     #[error("{0}")]
     TypeMeta(String),
     /// A value has the wrong JSON type for its field.
@@ -17,7 +19,8 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// Whether the body failed before its kind was known. Kubernetes then says `couldn't get version/kind; json parse error: ...`.
+    /// Whether the body failed before its kind was known. Kubernetes then says `couldn't get
+    /// version/kind; json parse error: ...`.
     pub fn is_unrecognized(&self) -> bool {
         match self {
             Self::Syntax(_) | Self::TypeMeta(_) => true,
@@ -48,7 +51,8 @@ pub struct SyntaxError {
 
 impl SyntaxError {
     pub(crate) fn unexpected(found: u8, context: &str, offset: usize) -> Self {
-        // Go quotes the byte as if it were a code point, so that the first byte of `é` prints as 'Ã'.
+        // Go quotes the byte as if it were a code point, so that the first byte of `é` prints as
+        // 'Ã'.
         let found = match found {
             b'\'' => r"'\''".to_owned(),
             b'"' => "'\"'".to_owned(),

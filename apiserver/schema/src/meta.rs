@@ -1,7 +1,8 @@
 //! The definitions of `meta/v1` and `runtime` that kinds and OpenAPI documents refer to.
 //!
-//! Names and structure are upstream's: the aggregation layer merges the documents of all servers by name, and a definition that
-//! differs would be renamed or would rename the others. Descriptions are our own.
+//! Names and structure are upstream's: the aggregation layer merges the documents of all servers by
+//! name, and a definition that differs would be renamed or would rename the others. Descriptions
+//! are our own.
 
 use crate::definition::{Field, Presence, Schema, Text};
 
@@ -49,13 +50,15 @@ pub fn fields_v1() -> Schema {
         .named(meta("FieldsV1"))
 }
 
-/// `RawExtension`: any JSON value, kept as it came. It takes every JSON value, though OpenAPI says object.
+/// `RawExtension`: any JSON value, kept as it came. It takes every JSON value, though OpenAPI says
+/// object.
 pub fn raw_extension() -> Schema {
     Schema::opaque("An object of any kind, kept as it is.")
         .named("io.k8s.apimachinery.pkg.runtime.RawExtension")
 }
 
-/// `ObjectMeta`, in the order in which Go writes it. An empty `managedFields` is kept: it asks for ownership to be cleared.
+/// `ObjectMeta`, in the order in which Go writes it. An empty `managedFields` is kept: it asks for
+/// ownership to be cleared.
 pub fn object_meta() -> Schema {
     Schema::object(meta("ObjectMeta"), "Metadata that every stored object has.")
         .optional("name", Schema::string("Unique within the namespace; cannot be changed."))

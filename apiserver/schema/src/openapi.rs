@@ -1,8 +1,9 @@
-//! Schemas as OpenAPI publishes them: Swagger 2.0 `definitions` and OpenAPI 3.0 `components.schemas`. The paths around them are made
-//! where resources and verbs are known.
+//! Schemas as OpenAPI publishes them: Swagger 2.0 `definitions` and OpenAPI 3.0
+//! `components.schemas`. The paths around them are made where resources and verbs are known.
 //!
-//! Both follow kube-openapi. In v3 a reference that has something to say beside it goes into `allOf`, and values that Go never leaves
-//! out carry their zero value as `default`; v2 knows no defaults and puts the description beside `$ref`.
+//! Both follow kube-openapi. In v3 a reference that has something to say beside it goes into
+//! `allOf`, and values that Go never leaves out carry their zero value as `default`; v2 knows no
+//! defaults and puts the description beside `$ref`.
 
 use serde_json::{Map, Value, json};
 
@@ -182,7 +183,7 @@ impl Collector {
             out.insert("properties".into(), Value::Object(properties));
         }
         let is_required =
-            |field: &&Field| matches!(field.presence, Presence::Required | Presence::Always(_));
+            |field: &&Field| matches!(field.presence, Presence::Required | Presence::Always);
         let required: Vec<&str> =
             object.fields.iter().filter(is_required).map(|field| &*field.name).collect();
         if !required.is_empty() {
@@ -202,7 +203,7 @@ impl Collector {
 
     fn field(&mut self, field: &Field) -> Value {
         let held = match field.presence {
-            Presence::Required | Presence::Always(_) | Presence::ByValue => Held::Direct,
+            Presence::Required | Presence::Always | Presence::ByValue => Held::Direct,
             Presence::Optional | Presence::OptionalOrEmpty => Held::Optional,
         };
         self.place(&field.schema, held)

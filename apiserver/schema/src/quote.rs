@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-/// `text` as Go's `%q` prints it: quotes and backslashes escaped, printable Unicode kept, everything else as `\n`, `\x01`, `\u2028` or `\U0001f000`.
+/// `text` as Go's `%q` prints it: quotes and backslashes escaped, printable Unicode kept,
+/// everything else as `\n`, `\x01`, `\u2028` or `\U0001f000`.
 pub fn go_quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -33,8 +34,9 @@ pub fn go_quote(text: &str) -> String {
     out
 }
 
-/// Rust's notion of printable, which is made from the same Unicode tables as Go's. An ASCII letter goes first because Rust escapes a
-/// combining mark at the beginning of a string, which Go does not.
+/// Rust's notion of printable, which is made from the same Unicode tables as Go's. An ASCII letter
+/// goes first because Rust escapes a combining mark at the beginning of a string, which Go does
+/// not.
 fn is_printable(character: char) -> bool {
     let mut buffer = [b'a'; 5];
     let length = character.encode_utf8(&mut buffer[1..]).len();

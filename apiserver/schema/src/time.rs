@@ -1,12 +1,15 @@
-//! `metav1.Time`: RFC 3339 in, UTC whole seconds out. Only what a decoder needs; there is no clock here.
+//! `metav1.Time`: RFC 3339 in, UTC whole seconds out. Only what a decoder needs; there is no clock
+//! here.
 
 /// The element names of Go's layout for RFC 3339, which its error texts quote.
 const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
 
-/// Reads an RFC 3339 time and writes it as Kubernetes stores it: `2006-01-02T15:04:05Z`, fraction cut off.
+/// Reads an RFC 3339 time and writes it as Kubernetes stores it: `2006-01-02T15:04:05Z`, fraction
+/// cut off.
 ///
 /// # Errors
-/// The text of Go's `time.Parse`, for example `parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"`.
+/// The text of Go's `time.Parse`, for example `parsing time "x" as "2006-01-02T15:04:05Z07:00":
+/// cannot parse "x" as "2006"`.
 pub fn normalize_time(text: &str) -> Result<String, String> {
     let mut reader = Reader { whole: text, rest: text };
     let year = reader.digits("2006", 4, 0..=9999, "year")?;
@@ -135,7 +138,8 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from 1970-01-01 in the proleptic Gregorian calendar, counted in years that begin in March so that the leap day comes last.
+/// Days from 1970-01-01 in the proleptic Gregorian calendar, counted in years that begin in March
+/// so that the leap day comes last.
 fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -7,7 +7,8 @@ use super::object::{Node, Object, ObjectError};
 use super::set::FieldSet;
 use super::types::{ListShape, MapShape, Type};
 
-/// The fields in which two objects differ. A container that came or went is listed beside what was in it.
+/// The fields in which two objects differ. A container that came or went is listed beside what was
+/// in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// In the old object only.
@@ -70,7 +71,8 @@ impl Difference {
         }
     }
 
-    /// Puts what was found at `element` into what is found about its container. Elements come in order.
+    /// Puts what was found at `element` into what is found about its container. Elements come in
+    /// order.
     fn attach(&mut self, element: &PathElement, inner: Self) {
         self.below.removed.push_child(element, inner.below.removed);
         self.below.modified.push_child(element, inner.below.modified);

@@ -8,12 +8,14 @@ use schema::json::{Scanner, ValueKind, write_string};
 
 use super::value::{Numbers, Value};
 
-/// One step of a path. The order is that of `FieldsV1`: fields, then list items by key, by value, by index. Cheap to clone.
+/// One step of a path. The order is that of `FieldsV1`: fields, then list items by key, by value,
+/// by index. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathElement {
     /// A field of a struct or a key of a map: `f:name`.
     Field(Arc<str>),
-    /// An item of a list of structs, by its key fields in the order of their names: `k:{"name":"a"}`.
+    /// An item of a list of structs, by its key fields in the order of their names:
+    /// `k:{"name":"a"}`.
     Key(Arc<[(String, Value)]>),
     /// An item of a set: `v:"a"`.
     Value(Arc<Value>),
@@ -38,7 +40,8 @@ impl PathElement {
         Self::Value(Arc::new(value))
     }
 
-    /// Appends the text that stands for the element in `FieldsV1`, before it is quoted as an object key.
+    /// Appends the text that stands for the element in `FieldsV1`, before it is quoted as an object
+    /// key.
     pub fn write(&self, out: &mut String) {
         match self {
             Self::Field(name) => {
@@ -68,7 +71,8 @@ impl PathElement {
         }
     }
 
-    /// Reads an element of `FieldsV1`; `Ok(None)` for a kind that this version does not know and therefore skips.
+    /// Reads an element of `FieldsV1`; `Ok(None)` for a kind that this version does not know and
+    /// therefore skips.
     ///
     /// # Errors
     /// What is wrong with the text.

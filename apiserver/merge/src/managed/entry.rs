@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 
 /// One manager's fields.
 ///
-/// An entry that a client has sent can hold anything in these strings; [`update`](super::update) finds out.
+/// An entry that a client has sent can hold anything in these strings; [`update`](super::update)
+/// finds out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ManagedFieldsEntry {
@@ -58,8 +59,8 @@ impl PartialEq for FieldsV1 {
 
 impl Eq for FieldsV1 {}
 
-/// Puts the old times back where nothing but times has changed. Only for a write that changes nothing else of the object either: such
-/// a write is then none.
+/// Puts the old times back where nothing but times has changed. Only for a write that changes
+/// nothing else of the object either: such a write is then none.
 pub fn keep_times(old: &[ManagedFieldsEntry], new: &mut [ManagedFieldsEntry]) {
     let timeless = |entry: &ManagedFieldsEntry| ManagedFieldsEntry { time: None, ..entry.clone() };
     let same = old.len() == new.len()

@@ -7,8 +7,9 @@ use super::object::{Node, Object, ObjectError};
 use super::set::FieldSet;
 use super::types::{ListShape, MapShape, Type};
 
-/// The set of all fields of an object: what somebody who applied it would own. Declared structs are not listed beside their fields,
-/// list items and map entries are; `apiVersion`, `kind` and `managedFields` are left out.
+/// The set of all fields of an object: what somebody who applied it would own. Declared structs are
+/// not listed beside their fields, list items and map entries are; `apiVersion`, `kind` and
+/// `managedFields` are left out.
 ///
 /// # Errors
 /// When the object does not fit the type.

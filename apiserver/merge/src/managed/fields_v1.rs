@@ -11,7 +11,8 @@ use super::set::FieldSet;
 const MAX_DEPTH: usize = 500;
 
 impl FieldSet {
-    /// Reads a set. Its order does not matter, elements of unknown kinds are skipped, and what follows the object is ignored.
+    /// Reads a set. Its order does not matter, elements of unknown kinds are skipped, and what
+    /// follows the object is ignored.
     ///
     /// # Errors
     /// What is wrong with the text.

@@ -75,7 +75,8 @@ impl<'a> Object<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Opens the text of an object. `apiVersion`, `kind` and `managedFields` are nobody's and stay out.
+    /// Opens the text of an object. `apiVersion`, `kind` and `managedFields` are nobody's and stay
+    /// out.
     pub(crate) fn open(text: &'a str, of: &Type) -> Result<Self, ObjectError> {
         let mut root = Self::value(text, of)?;
         if let Self::Map(members) = &mut root {
@@ -147,7 +148,8 @@ impl<'a> Node<'a> {
         Ok(Self::Map(unique))
     }
 
-    /// Whether two values are equal to the field manager: `1` and `1.0` are; `[]`, `{}` and null are three values.
+    /// Whether two values are equal to the field manager: `1` and `1.0` are; `[]`, `{}` and null
+    /// are three values.
     pub(crate) fn same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Null, Self::Null) => true,
@@ -173,7 +175,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The path element of an item of a list whose items have a type and are known by these keys; by their value if there are none.
+    /// The path element of an item of a list whose items have a type and are known by these keys;
+    /// by their value if there are none.
     pub(crate) fn element(
         &self,
         of: &Type,

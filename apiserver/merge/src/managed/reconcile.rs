@@ -4,8 +4,8 @@ use super::element::PathElement;
 use super::set::FieldSet;
 use super::types::{ListShape, MapShape, Type};
 
-/// Brings a recorded set into line with the type: whatever lies below something that is atomic is replaced by the atomic thing itself.
-/// Fields that the type does not have stay.
+/// Brings a recorded set into line with the type: whatever lies below something that is atomic is
+/// replaced by the atomic thing itself. Fields that the type does not have stay.
 pub(crate) fn reconcile(set: &FieldSet, of: &Type) -> FieldSet {
     let mut out = FieldSet::default();
     // Elements that are both are looked at with their children.
@@ -45,7 +45,8 @@ fn keep(
     }
 }
 
-/// The type at an element, if the walk goes there: maps with nothing declared are left alone where nothing below can be atomic.
+/// The type at an element, if the walk goes there: maps with nothing declared are left alone where
+/// nothing below can be atomic.
 fn type_of<'a>(element: &PathElement, container: &'a Type) -> Option<&'a Type> {
     match (container.as_map(), container.as_list()) {
         (Some(shape @ MapShape::Declared(_)), _) => match element {

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::element::PathElement;
 
-/// A set of paths as a tree. Members and children are sorted; an element can be both: `labels` and `labels.a` may be owned separately.
-/// The empty path is never a member.
+/// A set of paths as a tree. Members and children are sorted; an element can be both: `labels` and
+/// `labels.a` may be owned separately. The empty path is never a member.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldSet {
     pub(crate) members: Vec<PathElement>,
@@ -171,7 +171,8 @@ impl FieldSet {
         }
     }
 
-    /// Calls `visit` with the text of every path: all members of a node in order, then each child in order.
+    /// Calls `visit` with the text of every path: all members of a node in order, then each child
+    /// in order.
     pub fn paths(&self) -> Vec<String> {
         let mut out = Vec::new();
         self.collect_paths("", &mut out);

@@ -272,6 +272,19 @@ fn many_keys_and_items_take_linear_time() {
 }
 
 #[test]
+fn deep_values_are_compared_without_exhausting_the_stack() {
+    let deep = |inner: &str| {
+        let (open, close) = (r#"{"a":["#.repeat(490), "]}".repeat(490));
+        format!("{{\"objects\":[{open}{inner}{close}]}}")
+    };
+    let mut story = Story::begin("a", &deep("1"));
+    story.write("b", &deep("1.0"));
+    assert_eq!(story.owners(), [r#"a@01: {"f:objects":{}}"#]);
+    story.write("b", &deep("2"));
+    assert_eq!(story.owners(), [r#"b@03: {"f:objects":{}}"#]);
+}
+
+#[test]
 fn a_deep_set_is_refused() {
     let nested = |levels: usize| {
         format!("{}{}", r#"{"f:a":"#.repeat(levels), "{}".to_owned() + &"}".repeat(levels))

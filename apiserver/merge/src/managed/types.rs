@@ -9,7 +9,8 @@ use schema::{Form, ListType, Schema, Text};
 pub enum Type {
     /// Any JSON, one value.
     Opaque,
-    /// Any JSON, of which maps are owned key by key and lists as one value: what an object without a schema is.
+    /// Any JSON, of which maps are owned key by key and lists as one value: what an object without
+    /// a schema is.
     Deduced,
     /// A type with at least one of the alternatives.
     Atom(Alternatives),

@@ -26,7 +26,8 @@ const UPDATE: &str = "Update";
 #[derive(Debug, Clone)]
 pub struct ManagedKind {
     pub(crate) of: Type,
-    /// What an object is before it is created: fields that are always written exist even then, so that nobody owns them unset.
+    /// What an object is before it is created: fields that are always written exist even then, so
+    /// that nobody owns them unset.
     pub(crate) zero: String,
 }
 
@@ -46,7 +47,8 @@ pub struct Update<'a> {
     pub kind: &'a ManagedKind,
     /// The stored object; `None` in a create.
     pub live: Option<Live<'a>>,
-    /// The object as the client means it: `fields` as decoded, not as stored. It may still hold `managedFields`; they are not looked at.
+    /// The object as the client means it: `fields` as decoded, not as stored. It may still hold
+    /// `managedFields`; they are not looked at.
     pub new: Object<'a>,
     /// `metadata.managedFields` of the request; `None` if absent or null.
     pub given: Option<&'a [ManagedFieldsEntry]>,
@@ -58,7 +60,8 @@ pub struct Update<'a> {
     pub subresource: &'a str,
     /// Fields that this endpoint does not let the client set, with everything below them.
     pub reset: Option<&'a FieldSet>,
-    /// Other group versions that name the same fields in the same way. Entries of versions that are not served are dropped.
+    /// Other group versions that name the same fields in the same way. Entries of versions that are
+    /// not served are dropped.
     pub also_served: &'a [&'a str],
     /// The current time, RFC 3339 in UTC and whole seconds.
     pub now: &'a str,
@@ -75,13 +78,16 @@ pub struct Live<'a> {
 
 /// The record after a write, as it is to be stored: sorted, and empty if nobody manages anything.
 ///
-/// - Who changes or adds a field owns it alone from then on; what is removed is nobody's. The writer's own entry gets the time.
-/// - A client that leaves `managedFields` out, or sends what cannot be read, changes nothing about them; `[{}]` and `[]` clear the
-///   record, and plain writes do not start a new one. A subresource's client cannot touch them.
+/// - Who changes or adds a field owns it alone from then on; what is removed is nobody's. The
+///   writer's own entry gets the time.
+/// - A client that leaves `managedFields` out, or sends what cannot be read, changes nothing about
+///   them; `[{}]` and `[]` clear the record, and plain writes do not start a new one. A
+///   subresource's client cannot touch them.
 /// - Of more than ten entries of updates the oldest are folded into `ancient-changes`.
 ///
 /// # Errors
-/// When an object does not fit the kind or a list item cannot be told from others. Kubernetes then stores the object without a record.
+/// When an object does not fit the kind or a list item cannot be told from others. Kubernetes then
+/// stores the object without a record.
 pub fn update(write: &Update<'_>) -> Result<Vec<ManagedFieldsEntry>, ObjectError> {
     let mut record = starting_record(write);
     if record.0.is_empty() && write.live.is_some() {
@@ -241,7 +247,8 @@ impl Record {
         self.0.insert(key, Managed { id, set, api_version, time });
     }
 
-    /// Folds the oldest updates of each version into one entry until no more than the maximum are left.
+    /// Folds the oldest updates of each version into one entry until no more than the maximum are
+    /// left.
     fn cap(&mut self) {
         let mut updates: Vec<(Option<String>, String)> = self
             .0
@@ -289,7 +296,8 @@ impl Record {
     fn into_entries(self) -> Vec<ManagedFieldsEntry> {
         let mut entries: Vec<ManagedFieldsEntry> =
             self.0.into_values().map(Managed::into_entry).collect();
-        // Operations in the order of their names. Times of one form, in UTC, sort as text; none comes first.
+        // Operations in the order of their names. Times of one form, in UTC, sort as text; none
+        // comes first.
         entries.sort_by(|left, right| {
             let key = |entry: &ManagedFieldsEntry| {
                 (

@@ -1,4 +1,5 @@
-//! Scalar values, and in foreign data any JSON, as they occur in path elements: items of sets and keys of list items.
+//! Scalar values, and in foreign data any JSON, as they occur in path elements: items of sets and
+//! keys of list items.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -6,7 +7,8 @@ use std::fmt::{self, Write};
 
 use schema::go_quote;
 
-/// A JSON value that tells integers from floats. Equality and order are those of the field manager: `1` equals `1.0`.
+/// A JSON value that tells integers from floats. Equality and order are those of the field manager:
+/// `1` equals `1.0`.
 #[derive(Debug, Clone)]
 pub enum Value {
     /// `null`
@@ -35,7 +37,8 @@ pub(crate) enum Numbers {
 }
 
 impl Value {
-    /// Reads the JSON value at the beginning of a text. What follows it is ignored, as the reference does.
+    /// Reads the JSON value at the beginning of a text. What follows it is ignored, as the
+    /// reference does.
     pub(crate) fn read(text: &str, numbers: Numbers) -> Option<Self> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter();
         values.next()?.ok().map(|value| Self::from_json(value, numbers))
@@ -140,7 +143,8 @@ impl Ord for Value {
     }
 }
 
-/// Walks the union of the keys. The map that runs out first is smaller, then the one that has a key which the other lacks.
+/// Walks the union of the keys. The map that runs out first is smaller, then the one that has a key
+/// which the other lacks.
 fn compare_maps(left: &BTreeMap<String, Value>, right: &BTreeMap<String, Value>) -> Ordering {
     let keys: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
     for (index, key) in keys.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! RFC 6902, as Kubernetes applies it: indices may be negative, a missing value passes a test for null, and the whole document can be
-//! tested and replaced but not added, removed, moved or copied.
+//! RFC 6902, as Kubernetes applies it: indices may be negative, a missing value passes a test for
+//! null, and the whole document can be tested and replaced but not added, removed, moved or copied.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,6 @@
-//! RFC 7386, with the one thing that Kubernetes does beyond it: where a value is taken over from the patch as a whole, members that are
-//! null are dropped from the objects inside it, even inside lists.
+//! RFC 7386, with the one thing that Kubernetes does beyond it: where a value is taken over from
+//! the patch as a whole, members that are null are dropped from the objects inside it, even inside
+//! lists.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

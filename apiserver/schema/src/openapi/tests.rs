@@ -51,7 +51,8 @@ fn check_golden(name: &str, documents: &Map<String, Value>) {
     );
 }
 
-/// Only what this crate is asked to say about the kind itself: the definitions of meta/v1 have a test of their own.
+/// Only what this crate is asked to say about the kind itself: the definitions of meta/v1 have a
+/// test of their own.
 fn own(documents: Map<String, Value>) -> Map<String, Value> {
     documents.into_iter().filter(|(name, _)| name.starts_with("com.example")).collect()
 }

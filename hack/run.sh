@@ -44,14 +44,14 @@ start() {
 	export KUBECONFIG=$data/admin.kubeconfig
 	local tries
 	for ((tries = 0; tries < 300; tries++)); do
-		kill -0 "$server" 2>/dev/null || fail "the server ended: $(tail -n 20 "$scratch/server.log")"
+		kill -0 "$server" 2>/dev/null || fail "the server ended by itself"
 		if [ -s "$KUBECONFIG" ] && kubectl get --raw /readyz >/dev/null 2>&1; then
 			headline "serving on 127.0.0.1:$port, data in $data"
 			return
 		fi
 		sleep 0.1
 	done
-	fail "the server was not ready in time: $(tail -n 20 "$scratch/server.log")"
+	fail "the server was not ready in time"
 }
 
 store() {
@@ -110,11 +110,16 @@ stop_cleanly() {
 	local code=0
 	wait "$server" || code=$?
 	server=
-	[ "$code" = 0 ] || fail "the server ended with $code: $(tail -n 20 "$scratch/server.log")"
+	[ "$code" = 0 ] || fail "the server ended with $code"
 }
 
 # On the way out, whatever happened.
 stop() {
+	local code=$?
+	if [ "$code" != 0 ]; then
+		say "error: this did not end as expected; the server's last lines:"
+		tail -n 20 "$scratch/server.log" >&2 || true
+	fi
 	if [ -n "${server:-}" ]; then
 		kill "$server" 2>/dev/null || true
 		wait "$server" || true

@@ -76,7 +76,8 @@ async fn main() -> Result<()> {
         &|number| orders.create_small(&format!("watched-{number}")),
     )
     .await?;
-    print(&format!("delivery to {} watchers", args.watchers), 10, &watched)?;
+    let connections = args.watchers.div_ceil(watchers::PER_CONNECTION);
+    print(&format!("delivery to {} watchers", args.watchers), connections, &watched)?;
 
     println!(
         "\nresident memory: {} idle, {} after all of this",

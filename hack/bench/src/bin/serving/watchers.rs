@@ -14,7 +14,7 @@ use crate::load::Outcome;
 use crate::server::Server;
 
 /// Streams of one connection. Servers commonly grant 100 at least.
-const PER_CONNECTION: usize = 100;
+pub(crate) const PER_CONNECTION: usize = 100;
 const DELIVERED_WITHIN: Duration = Duration::from_secs(30);
 
 /// Opens `watchers` watches of `collection`, creates `events` objects one after the other, and waits each time until

@@ -13,20 +13,22 @@ use crate::codec::negotiate::Wish;
 use crate::handlers::Call;
 use crate::limits::Body;
 use crate::request::RequestInfo;
-use crate::resource::{self, ApiGroup};
+use crate::resource::{self, ApiGroup, Kinds};
 use crate::status::Error;
 use crate::store::Store;
 
 /// The APIs of a server.
 pub struct Api {
     groups: Vec<ApiGroup>,
+    kinds: Kinds,
     store: Store,
 }
 
 impl Api {
     /// Serves `groups`, their objects kept in `store`.
     pub fn new(groups: Vec<ApiGroup>, store: Store) -> Self {
-        Self { groups, store }
+        let kinds = Kinds::of(&groups);
+        Self { groups, kinds, store }
     }
 
     async fn resource(&self, request: Request<Body>, info: &RequestInfo, user: &User) -> Response {
@@ -35,7 +37,8 @@ impl Api {
             match resource::find(&self.groups, &info.group, &info.version, &info.resource) {
                 Some(resource) => {
                     let headers = &parts.headers;
-                    let call = Call { store: &self.store, resource, info, user, headers };
+                    let (store, kinds) = (&self.store, &self.kinds);
+                    let call = Call { store, kinds, resource, info, user, headers };
                     call.answer(body).await
                 }
                 None => Err(Error::no_route()),

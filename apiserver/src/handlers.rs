@@ -22,7 +22,7 @@ use crate::limits::Body;
 use crate::object::{Object, Stored};
 use crate::options::WriteOptions;
 use crate::request::{RequestInfo, Verb};
-use crate::resource::{Context, FieldValidation, Resource, Scope, Serves};
+use crate::resource::{Context, FieldValidation, Kinds, Resource, Scope, Serves};
 use crate::status::Error;
 use crate::store::Store;
 use crate::table::{self, IncludeObject, Rows};
@@ -30,6 +30,7 @@ use crate::table::{self, IncludeObject, Rows};
 /// A request to a resource, on its way through a verb.
 pub(crate) struct Call<'a> {
     pub(crate) store: &'a Store,
+    pub(crate) kinds: &'a Kinds,
     pub(crate) resource: &'a Arc<Resource>,
     pub(crate) info: &'a RequestInfo,
     pub(crate) user: &'a User,

@@ -148,7 +148,7 @@ impl<'a> Identity<'a> {
 const FORMAT: u8 = 1;
 const HEADER: usize = 5;
 
-/// A stored value, read where it lies.
+/// A stored value, read where it lies. At [`Revision::ZERO`] it is one that was never stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored<'a> {
     /// From the `{` of the metadata to the `}` of the object.
@@ -227,6 +227,9 @@ impl<'a> Stored<'a> {
 
     fn write_revised(&self, text: &str, out: &mut Vec<u8>) {
         use std::io::Write as _;
+        if self.revision == Revision::ZERO {
+            return out.extend_from_slice(text.as_bytes());
+        }
         let (before, after) = text.split_at(self.gap.min(text.len()));
         out.extend_from_slice(before.as_bytes());
         let (lead, trail) = match (before == "{", after.starts_with('}')) {

@@ -167,8 +167,8 @@ pub struct ListOptions {
     pub limit: usize,
     /// Where the page before ended.
     pub continuation: String,
-    /// End a watch after so many seconds.
-    pub timeout_seconds: Option<u64>,
+    /// End a watch after so many seconds; 0 leaves it to the server.
+    pub timeout_seconds: Option<i64>,
     /// Whether a watch may hold bookmarks.
     pub allow_bookmarks: bool,
     /// Whether a watch begins with the present state.
@@ -192,7 +192,7 @@ impl ListOptions {
             },
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             continuation: query.get("continue").unwrap_or_default().to_owned(),
-            timeout_seconds: timeout_seconds.and_then(|seconds| u64::try_from(seconds).ok()),
+            timeout_seconds,
             allow_bookmarks: query.flag("allowWatchBookmarks"),
             send_initial_events: query.optional_flag("sendInitialEvents"),
         };
@@ -248,7 +248,8 @@ impl ListOptions {
             errors.push(field::Error::not_supported(path, quote(stated), &["NotOlderThan"]));
         }
         if !self.continuation.is_empty() {
-            errors.push(field::Error::forbidden("continue", "continue is forbidden for watch"));
+            let why = "resourceVersionMatch is forbidden when continue is provided";
+            errors.push(field::Error::forbidden(path, why));
         }
         errors
     }

@@ -1,12 +1,13 @@
 //! What a resource says of itself: names, schema, rules. The verbs are written once, in
 //! [`crate::handlers`]; here stands only what is peculiar to one resource.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use merge::managed::ManagedKind;
-use schema::Schema;
+use schema::{Limits, Schema};
 
 use crate::authn::User;
 use crate::field;
@@ -239,6 +240,7 @@ pub struct Resource {
     /// What stands below its objects' names.
     pub subresources: Vec<Subresource>,
     head: String,
+    empty: String,
     managed: ManagedKind,
 }
 
@@ -246,8 +248,11 @@ impl Resource {
     /// A resource without subresources.
     pub fn new(definition: Definition, serves: Serves) -> Self {
         let head = definition.head();
+        let empty = schema::decode(&definition.schema, "{}", Limits::default())
+            .map(|decoded| decoded.stored_fields().into_owned())
+            .unwrap_or_default();
         let managed = ManagedKind::new(&definition.schema);
-        Self { definition, serves, subresources: Vec::new(), head, managed }
+        Self { definition, serves, subresources: Vec::new(), head, empty, managed }
     }
 
     /// The same with one more subresource.
@@ -260,6 +265,11 @@ impl Resource {
     /// The beginning of every object: [`Definition::head`], made once.
     pub fn head(&self) -> &str {
         &self.head
+    }
+
+    /// The fields of an object that has none: those that are always written.
+    pub(crate) fn empty_fields(&self) -> &str {
+        &self.empty
     }
 
     /// What field management knows of the kind.
@@ -333,4 +343,32 @@ pub fn find<'a>(
         .resources
         .iter()
         .find(|candidate| candidate.definition.plural == resource)
+}
+
+/// The kinds that the server knows, as a body may name them: those of its resources, their lists,
+/// and some of everybody's. A body of such a kind at the wrong place is told so in other words than
+/// one of a kind that does not exist.
+#[derive(Debug, Default)]
+pub struct Kinds(HashSet<(String, String)>);
+
+impl Kinds {
+    /// The kinds of these groups.
+    pub fn of(groups: &[ApiGroup]) -> Self {
+        let mut kinds: HashSet<_> =
+            ["Status", "List"].map(|kind| ("v1".to_owned(), kind.to_owned())).into();
+        for version in groups.iter().flat_map(|group| &group.versions) {
+            for Resource { definition, serves, .. } in version.resources.iter().map(AsRef::as_ref) {
+                kinds.insert((definition.api_version(), definition.kind.to_owned()));
+                if matches!(serves, Serves::Stored(_)) {
+                    kinds.insert((definition.api_version(), format!("{}List", definition.kind)));
+                }
+            }
+        }
+        Self(kinds)
+    }
+
+    /// Whether a kind is known.
+    pub fn contains(&self, api_version: &str, kind: &str) -> bool {
+        self.0.contains(&(api_version.to_owned(), kind.to_owned()))
+    }
 }

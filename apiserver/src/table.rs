@@ -97,7 +97,6 @@ pub struct Rows<'a> {
 #[derive(Serialize)]
 struct Row<'a> {
     cells: Vec<Cell>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<&'a RawValue>,
 }
 

@@ -7,7 +7,7 @@ use super::negotiate::{self, Media};
 use super::{Warnings, yaml};
 use crate::limits::Body;
 use crate::object::{Fields, Object};
-use crate::resource::{Definition, FieldValidation};
+use crate::resource::{Definition, FieldValidation, Kinds};
 use crate::status::Error;
 
 /// The JSON text of a body, and what its YAML said twice.
@@ -68,6 +68,7 @@ pub(crate) async fn read(kind: &str, headers: &HeaderMap, body: Body) -> Result<
 /// repeated fields.
 pub(crate) fn decode(
     definition: &Definition,
+    kinds: &Kinds,
     text: &Text,
     validation: FieldValidation,
     warnings: &mut Warnings,
@@ -79,7 +80,7 @@ pub(crate) fn decode(
         api_version: decoded.api_version.as_deref().unwrap_or(&api_version),
         kind: decoded.kind.as_deref().unwrap_or(definition.kind),
     };
-    given.check(definition)?;
+    given.check(definition, kinds)?;
     let refused = stray_sentences(&text.strays, &decoded.strays, validation, warnings);
     if !refused.is_empty() {
         return Err(
@@ -132,7 +133,7 @@ struct Given<'a> {
 
 impl Given<'_> {
     /// Accepts the endpoint's own kind and its aliases.
-    fn check(&self, definition: &Definition) -> Result<(), Error> {
+    fn check(&self, definition: &Definition, kinds: &Kinds) -> Result<(), Error> {
         let (api_version, kind) = (self.api_version, self.kind);
         let alias = definition.aliases.contains(&(api_version, kind));
         if alias || (kind == definition.kind && api_version == definition.api_version()) {
@@ -140,6 +141,14 @@ impl Given<'_> {
         }
         if api_version.matches('/').count() > 1 {
             let why = format!("unexpected GroupVersion string: {api_version}");
+            return Err(self.unhandled(definition, &why));
+        }
+        if kinds.contains(api_version, kind) {
+            let version = api_version.rsplit('/').next().unwrap_or_default();
+            let package = definition.group.split('.').next().unwrap_or_default();
+            let own = definition.kind;
+            let why =
+                format!("converting ({version}.{kind}) to ({package}.{own}): unknown conversion");
             return Err(self.unhandled(definition, &why));
         }
         let why = format!(

@@ -19,7 +19,7 @@ impl Call<'_> {
         let text = body::read(definition.kind, self.headers, body).await?;
         let mut warnings = Warnings::default();
         let mut incoming =
-            body::decode(definition, &text, options.field_validation, &mut warnings)?;
+            body::decode(definition, self.kinds, &text, options.field_validation, &mut warnings)?;
         incoming.object.meta.wipe_system_fields();
         self.settle_namespace(&mut incoming.object)?;
         let cx = self.context(options.dry_run, options.field_validation);

@@ -17,6 +17,7 @@ use crate::options::{ListOptions, Match, Wanted};
 use crate::selector::Selector;
 use crate::status::Error;
 use crate::store::{prefix, storage_error};
+use crate::table;
 
 const TOO_OLD_TOKEN: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 const TOO_OLD_LIST: &str = "The resourceVersion for the provided list is too old.";
@@ -58,10 +59,7 @@ impl Call<'_> {
             Transform::PartialObjectMetadataList(version) => {
                 head.write("PartialObjectMetadataList", version.api_version(), &mut out)?;
                 write_items(stored, &mut out, |stored, out| {
-                    out.extend_from_slice(b"{\"metadata\":");
-                    stored.write_metadata(out)?;
-                    out.push(b'}');
-                    Ok(())
+                    table::write_partial(stored, version.api_version(), out)
                 })?;
             }
             _ => {
@@ -106,6 +104,9 @@ impl Call<'_> {
     ) -> Result<Page, Error> {
         let scope = self.scope(selector)?;
         let (snapshot, start) = self.snapshot(options, &scope).await?;
+        // Whoever takes any state takes all of it: upstream's cache does not page.
+        let any = options.resource_version == "0" && options.continuation.is_empty();
+        let limit = if any { 0 } else { options.limit };
         let start = format!("{}{start}", scope.as_str());
         let mut entries = Vec::new();
         let mut more = false;
@@ -113,7 +114,7 @@ impl Call<'_> {
             if !matches(selector, entry)? {
                 continue;
             }
-            if options.limit > 0 && entries.len() == options.limit {
+            if limit > 0 && entries.len() == limit {
                 more = true;
                 break;
             }

@@ -61,8 +61,14 @@ impl Call<'_> {
         warnings: &mut Warnings,
     ) -> Result<body::Incoming, Error> {
         let text = body::Text { json: patched.text, strays: patched.strays };
-        body::decode(&self.resource.definition, &text, options.field_validation, warnings)
-            .map_err(|error| unfit(&text.json, error.message()))
+        body::decode(
+            &self.resource.definition,
+            self.kinds,
+            &text,
+            options.field_validation,
+            warnings,
+        )
+        .map_err(|error| unfit(&text.json, error.message()))
     }
 }
 

@@ -50,8 +50,13 @@ impl Call<'_> {
         let options = self.write_options("CreateOptions")?;
         let text = body::read(subresource.definition.kind, self.headers, body).await?;
         let mut warnings = Warnings::default();
-        let incoming =
-            body::decode(&subresource.definition, &text, options.field_validation, &mut warnings)?;
+        let incoming = body::decode(
+            &subresource.definition,
+            self.kinds,
+            &text,
+            options.field_validation,
+            &mut warnings,
+        )?;
         let parent = self.parent().await?;
         let cx = self.context(options.dry_run, options.field_validation);
         let (object, told) = post.post(&cx, parent, incoming.object).await?;

@@ -20,7 +20,7 @@ impl Call<'_> {
         let text = body::read(definition.kind, self.headers, body).await?;
         let mut warnings = Warnings::default();
         let mut incoming =
-            body::decode(definition, &text, options.field_validation, &mut warnings)?;
+            body::decode(definition, self.kinds, &text, options.field_validation, &mut warnings)?;
         self.settle_namespace(&mut incoming.object)?;
         self.check_name(&incoming.object)?;
         managers::dedup_owners(&mut incoming.object.meta, &mut warnings);

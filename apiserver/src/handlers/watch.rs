@@ -64,17 +64,18 @@ impl Call<'_> {
 
 /// How long the watch lasts. Without a wish it is left to chance, so that not all end at once.
 fn duration(options: &ListOptions) -> Duration {
-    let seconds = options
-        .timeout_seconds
-        .filter(|seconds| *seconds > 0)
-        .unwrap_or_else(|| rand::rng().random_range(LEAST_DURATION..2 * LEAST_DURATION));
+    let seconds = match options.timeout_seconds {
+        None | Some(0) => rand::rng().random_range(LEAST_DURATION..2 * LEAST_DURATION),
+        // A negative time is over before it begins.
+        Some(seconds) => u64::try_from(seconds).unwrap_or(0),
+    };
     Duration::from_secs(seconds)
 }
 
 /// None for a watch that is over before a bookmark is of use.
 fn first_bookmark(options: &ListOptions, deadline: Instant) -> Option<Instant> {
-    const SHORT: u64 = 5;
-    if options.timeout_seconds.is_some_and(|seconds| (1..=SHORT).contains(&seconds)) {
+    const SHORT: i64 = 5;
+    if options.timeout_seconds.is_some_and(|seconds| seconds != 0 && seconds <= SHORT) {
         return None;
     }
     Some((Instant::now() + BOOKMARK_PERIOD).min(deadline - LAST_BOOKMARK))
@@ -147,10 +148,11 @@ impl Watching {
         let mut out = Vec::new();
         while out.len() < PIECE {
             let Some(entry) = entries.pop_front() else {
-                if let Some(revision) = bookmark {
-                    self.encoder.bookmark(revision, true, &mut out);
-                }
-                return (Ok(out), State::Live(watcher));
+                let told = match bookmark {
+                    Some(revision) => self.encoder.bookmark(revision, true, &mut out),
+                    None => Ok(()),
+                };
+                return (told.map(|()| out), State::Live(watcher));
             };
             if let Err(error) = self.encoder.initial(&entry, &mut out) {
                 return (Err(error), State::Over);
@@ -182,7 +184,10 @@ impl Watching {
                 Err(error) => return Some((Err(storage_error(error)), State::Over)),
             },
             () = sleep_until(bookmark_at), if self.next_bookmark.is_some() => {
-                self.encoder.bookmark(watcher.progress(), false, &mut out);
+                let told = self.encoder.bookmark(watcher.progress(), false, &mut out);
+                if let Err(error) = told {
+                    return Some((Err(error), State::Over));
+                }
                 self.next_bookmark = self.bookmark_after(Instant::now());
             }
         }
@@ -208,12 +213,23 @@ async fn begin(
     if !initial {
         return Ok(State::Live(resume(cache, scope, wanted).await?));
     }
-    store.reach(wanted).await?;
+    reach(store, wanted).await?;
     let (snapshot, watcher) = cache.watch_current(scope);
     let entries = snapshot.list(scope).cloned().collect();
-    let asked = options.send_initial_events == Some(true) && options.allow_bookmarks;
-    let bookmark = asked.then(|| snapshot.revision());
+    let bookmark = options.allow_bookmarks.then(|| snapshot.revision());
     Ok(State::Initial { entries, bookmark, watcher })
+}
+
+/// Waits for the state that a watch begins with. A revision of the future is refused at once: the
+/// client has a list to fall back on, and a watch holds its connection for nothing.
+async fn reach(store: &Store, wanted: Wanted) -> Result<(), Error> {
+    let Wanted::At(revision) = wanted else { return store.reach(wanted).await };
+    store.reach(Wanted::Newest).await?;
+    let current = store.cache().revision();
+    if revision > current {
+        return Err(Error::revision_too_large(revision.get(), current.get()));
+    }
+    Ok(())
 }
 
 /// Follows the changes after a revision; one of the future is waited for.

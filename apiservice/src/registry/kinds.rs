@@ -35,11 +35,13 @@ pub(super) fn template(
             Dialect::OpenShift => &[("v1", "Template")],
             Dialect::Proposal => &[],
         },
-        schema: template_schema(dialect),
+        schema: template_schema(dialect, plural == "processedtemplates"),
     }
 }
 
-fn template_schema(dialect: Dialect) -> Schema {
+/// The kind's schema. A Template that is `processed` at once keeps empty labels: with OpenShift they
+/// make every object get an empty map of labels. A stored one forgets them, as Go does.
+fn template_schema(dialect: Dialect, processed: bool) -> Schema {
     let (group, version, prefix) = api(dialect);
     let objects = Schema::list(meta::raw_extension()).described(
         "The objects to create, of any kind. Their strings may hold references to parameters.",
@@ -64,11 +66,13 @@ fn template_schema(dialect: Dialect) -> Schema {
         ),
         Dialect::Proposal => template,
     };
-    template
-        .always("objects", objects)
-        .optional("parameters", parameters)
-        .optional("labels", labels)
-        .kind(group, version, "Template")
+    let template = template.always("objects", objects).optional("parameters", parameters);
+    let template = if processed {
+        template.optional_or_empty("labels", labels)
+    } else {
+        template.optional("labels", labels)
+    };
+    template.kind(group, version, "Template")
 }
 
 fn parameter(dialect: Dialect) -> Schema {

@@ -71,20 +71,20 @@ impl Strategy for Templates {
     }
 }
 
-/// The first line, cut to 80 bytes.
+/// The first line, cut to 80 bytes. Like upstream it is cut between bytes: half a character shows
+/// as U+FFFD.
 fn description_cell(description: &str) -> String {
     const LONGEST: usize = 80;
     const DOTS: &str = "...";
-    let mut shown = match description.split_once('\n') {
+    let shown = match description.split_once('\n') {
         Some((first, _)) => format!("{first}{DOTS}"),
         None => description.to_owned(),
     };
-    if shown.len() > LONGEST {
-        shown.truncate(shown.floor_char_boundary(LONGEST - DOTS.len()));
-        shown.truncate(shown.trim_end().len());
-        shown.push_str(DOTS);
+    if shown.len() <= LONGEST {
+        return shown;
     }
-    shown
+    let cut = shown.as_bytes()[..LONGEST - DOTS.len()].trim_ascii_end();
+    format!("{}{DOTS}", String::from_utf8_lossy(cut))
 }
 
 /// How many there are, and how many of them need a value, or else will get one.
@@ -105,11 +105,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_description_is_cut_between_characters() {
+    fn a_long_description_is_cut_to_80_bytes() {
         assert_eq!(description_cell("short"), "short");
         assert_eq!(description_cell("one\ntwo"), "one...");
         let cut = description_cell(&"é".repeat(60));
-        assert_eq!(cut, format!("{}...", "é".repeat(38)));
+        assert_eq!(cut, format!("{}\u{fffd}...", "é".repeat(38)));
     }
 
     #[test]

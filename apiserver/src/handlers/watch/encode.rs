@@ -12,11 +12,15 @@ use super::super::list::{matches, matches_value};
 use super::super::{Call, ListHead};
 use crate::codec::negotiate::MetaVersion;
 use crate::codec::{Accepted, Transform};
-use crate::object::Stored;
+use crate::meta::ObjectMeta;
+use crate::object::{Fields, Object, Stored};
 use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::status::Error;
 use crate::table::{self, IncludeObject, Rows};
+
+/// Marks the bookmark that ends the present state.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// Turns the events of one watch into text.
 pub(super) struct Encoder {
@@ -129,8 +133,18 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let revision = stored.revision().to_string();
-        self.open_table(version, &revision, out)?;
         let strategy = self.resource.strategy().ok_or_else(Error::method_not_allowed)?;
+        let head = ListHead { revision: &revision, ..ListHead::default() };
+        head.write("Table", version.api_version(), out)?;
+        // The first Table of a watch says what the columns are.
+        let columns = if std::mem::replace(&mut self.columns_told, true) {
+            None
+        } else {
+            Some(table::columns(strategy))
+        };
+        out.extend_from_slice(b",\"columnDefinitions\":");
+        serde_json::to_writer(&mut *out, &columns).map_err(Error::internal)?;
+        out.extend_from_slice(b",\"rows\":[");
         let rows = Rows {
             strategy,
             api_version: version.api_version(),
@@ -142,56 +156,21 @@ impl Encoder {
         Ok(())
     }
 
-    /// Begins a Table; the first of a watch says what its columns are.
-    fn open_table(
+    /// Appends a bookmark: nothing before `revision` is still to come. It looks like an object of
+    /// the kind that has nothing but its metadata.
+    pub(super) fn bookmark(
         &mut self,
-        version: MetaVersion,
-        revision: &str,
+        revision: Revision,
+        initial: bool,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let head = ListHead { revision, ..ListHead::default() };
-        head.write("Table", version.api_version(), out)?;
-        out.extend_from_slice(b",\"columnDefinitions\":");
-        if std::mem::replace(&mut self.columns_told, true) {
-            out.extend_from_slice(b"null");
-        } else {
-            let strategy = self.resource.strategy().ok_or_else(Error::method_not_allowed)?;
-            serde_json::to_writer(&mut *out, &table::columns(strategy)).map_err(Error::internal)?;
+        let mut meta = ObjectMeta::default();
+        if initial {
+            meta.annotations.insert(INITIAL_EVENTS_END.to_owned(), "true".to_owned());
         }
-        out.extend_from_slice(b",\"rows\":[");
-        Ok(())
-    }
-
-    /// Appends a bookmark: nothing before `revision` is still to come.
-    pub(super) fn bookmark(&mut self, revision: Revision, initial: bool, out: &mut Vec<u8>) {
-        let annotations =
-            if initial { ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" } else { "" };
-        let metadata = format!("{{\"resourceVersion\":\"{revision}\"{annotations}}}");
-        open("BOOKMARK", out);
-        match self.transform {
-            Transform::Table(version) => {
-                let opened = self.open_table(version, &revision.to_string(), out);
-                debug_assert!(opened.is_ok(), "only stored resources are watched");
-                out.extend_from_slice(b"{\"cells\":[],\"object\":");
-                out.extend_from_slice(self.resource.head().as_bytes());
-                out.extend_from_slice(metadata.as_bytes());
-                out.extend_from_slice(b"}}]}");
-            }
-            Transform::PartialObjectMetadata(version)
-            | Transform::PartialObjectMetadataList(version) => {
-                let api_version = version.api_version();
-                let text = format!(
-                    "{{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"{api_version}\",\"metadata\":{metadata}}}"
-                );
-                out.extend_from_slice(text.as_bytes());
-            }
-            Transform::None | Transform::AggregatedDiscovery => {
-                out.extend_from_slice(self.resource.head().as_bytes());
-                out.extend_from_slice(metadata.as_bytes());
-                out.push(b'}');
-            }
-        }
-        close(out);
+        let fields = Fields::new(self.resource.empty_fields().to_owned());
+        let value = Object { meta, fields }.to_stored();
+        self.write("BOOKMARK", &Stored::new(&value, revision)?, out)
     }
 
     /// The event that ends a watch with a failure.

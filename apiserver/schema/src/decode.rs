@@ -9,6 +9,8 @@
 mod containers;
 mod members;
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod tests;
 mod trace;
 

@@ -226,4 +226,4 @@ fn extend(out: &mut Map<String, Value>, schema: &Schema, default: Option<Value>)
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -112,7 +112,7 @@ fn object_meta_says_how_its_lists_and_maps_are_owned() {
 
 // === against a recorded server ===
 
-fn openshift() -> [Schema; 2] {
+pub(crate) fn openshift() -> [Schema; 2] {
     let parameter = Schema::object("com.github.openshift.api.template.v1.Parameter", "")
         .required("name", Schema::string(""))
         .optional("displayName", Schema::string(""))

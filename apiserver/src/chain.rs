@@ -21,7 +21,7 @@ use crate::authn::{Authenticator, Peer, User};
 use crate::authz::{Attributes, Authorizer, check};
 use crate::codec::negotiate::Wish;
 use crate::health::Health;
-use crate::limits::{Body, InFlight, Limits};
+use crate::limits::{Body, InFlight, Limits, Place};
 use crate::metrics::{self, Metrics, Route};
 use crate::request::RequestInfo;
 use crate::status::Error;
@@ -200,7 +200,7 @@ impl Chain {
         headers: &HeaderMap,
         info: &RequestInfo,
         user: &User,
-    ) -> Result<impl Sized + use<>, Error> {
+    ) -> Result<Place, Error> {
         refuse_impersonation(headers, user)?;
         let place = self.inflight.enter(info, user)?;
         check(self.authorizer.as_ref(), &Attributes::of(user, info)).await?;

@@ -10,7 +10,7 @@ use crate::request::RequestInfo;
 use crate::status::Error;
 
 pub use body::Body;
-pub(crate) use inflight::InFlight;
+pub(crate) use inflight::{InFlight, Place};
 
 /// The bounds, with kube-apiserver's values as the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

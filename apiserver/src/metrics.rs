@@ -61,7 +61,13 @@ struct Kind {
     request_kind: &'static str,
 }
 
-/// A resource, as watch events and stored objects are counted by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Stored {
+    group: String,
+    resource: String,
+}
+
+/// A resource, as watch events are counted by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ResourceLabels {
     /// The API group.
@@ -85,7 +91,7 @@ pub struct Metrics {
     long_running: Family<Route, Gauge>,
     handshake_errors: Counter,
     watch_events: Family<ResourceLabels, Counter>,
-    objects: Family<ResourceLabels, Gauge>,
+    objects: Family<Stored, Gauge>,
 }
 
 fn durations() -> Histogram {
@@ -167,9 +173,10 @@ impl Metrics {
         self.watch_events.get_or_create_owned(resource)
     }
 
-    /// The number of stored objects of a resource.
-    pub fn objects(&self, resource: &ResourceLabels) -> Gauge {
-        self.objects.get_or_create_owned(resource)
+    /// The number of stored objects of a resource, in whichever version.
+    pub fn objects(&self, group: &str, resource: &str) -> Gauge {
+        let labels = Stored { group: group.to_owned(), resource: resource.to_owned() };
+        self.objects.get_or_create_owned(&labels)
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Registry> {

@@ -83,6 +83,18 @@ async fn a_refusal_says_what_is_forbidden_to_whom() {
 }
 
 #[tokio::test]
+async fn a_refusal_comes_in_the_encoding_that_was_asked_for() {
+    let server = Running::start().await;
+    let mut client = server.connect(Protocol::Http1, None).await;
+    let request = Request::get(THINGS).header("accept", "application/yaml");
+    let answer = client.ask(request, "").await.unwrap();
+    assert_eq!(answer.headers["content-type"], "application/yaml");
+    assert!(answer.body.contains("\nkind: Status\n"), "{}", answer.body);
+    let answer = client.get(&format!("{THINGS}?pretty=1")).await;
+    assert!(answer.body.starts_with("{\n  \"kind\": \"Status\""), "{}", answer.body);
+}
+
+#[tokio::test]
 async fn identity_headers_prove_nothing_and_go_no_further() {
     let server = Running::start().await;
     let mut client = server.connect(Protocol::Http1, None).await;

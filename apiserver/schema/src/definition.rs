@@ -140,7 +140,7 @@ pub struct GroupVersionKind {
     pub group: Text,
     /// For example `v1`.
     pub version: Text,
-    /// In the singular, `Template`.
+    /// In the singular, `Deployment`.
     pub kind: Text,
 }
 
@@ -206,7 +206,7 @@ impl Schema {
 }
 
 impl Object {
-    /// The definition name, `com.github.openshift.api.template.v1.Parameter`.
+    /// The definition name, `io.k8s.api.core.v1.ObjectReference`.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -12,7 +12,10 @@ pub mod limits;
 pub mod request;
 
 pub mod api;
+pub mod discovery;
+mod document;
 mod handlers;
+pub mod openapi;
 pub mod resource;
 pub mod store;
 
@@ -33,6 +36,9 @@ pub mod environment;
 pub mod health;
 pub mod metrics;
 pub mod version;
+
+#[cfg(test)]
+mod sample;
 
 pub use merge;
 pub use schema;

@@ -1,0 +1,115 @@
+//! An API for tests: shops (of the cluster), carts (in a namespace, with a subresource) and quotes
+//! (answered, not stored).
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use http_body_util::BodyExt as _;
+use schema::Schema;
+
+use crate::chain::Response;
+use crate::field;
+use crate::object::Object;
+use crate::resource::{
+    Action, ApiGroup, ApiVersion, Context, Create, Definition, Get, Post, Resource, Scope, Serves,
+    Strategy, Subresource,
+};
+use crate::status::Error;
+
+const GROUP: &str = "shop.example";
+const VERSION: &str = "v1";
+
+pub(crate) fn groups() -> Vec<ApiGroup> {
+    let carts = Resource::new(cart(), Serves::Stored(Box::new(Anything)))
+        .with(Subresource {
+            name: "checkout",
+            definition: definition("Payment", "carts/checkout", Scope::Namespaced),
+            action: Action::Post(Box::new(Anything)),
+        })
+        .with(Subresource {
+            name: "receipt",
+            definition: Definition {
+                schema: Schema::opaque_object("What was bought."),
+                ..definition("Receipt", "carts/receipt", Scope::Namespaced)
+            },
+            action: Action::Get(Box::new(Anything)),
+        });
+    let shops = Resource::new(shop(), Serves::Stored(Box::new(Anything)));
+    let quotes = Resource::new(
+        definition("Quote", "quotes", Scope::Namespaced),
+        Serves::Created(Box::new(Anything)),
+    );
+    let resources = [shops, quotes, carts].into_iter().map(Into::into).collect();
+    vec![ApiGroup { name: GROUP, versions: vec![ApiVersion { name: VERSION, resources }] }]
+}
+
+pub(crate) fn cart() -> Definition {
+    Definition {
+        singular: "cart",
+        short_names: &["ct"],
+        categories: &["all"],
+        ..definition("Cart", "carts", Scope::Namespaced)
+    }
+}
+
+pub(crate) fn shop() -> Definition {
+    Definition { singular: "shop", ..definition("Shop", "shops", Scope::Cluster) }
+}
+
+/// The body of an answer that is complete.
+pub(crate) fn text(response: Response) -> String {
+    let body = response.into_body().collect().now_or_never().expect("nothing to wait for");
+    String::from_utf8(body.expect("no body fails").to_bytes().to_vec()).expect("text")
+}
+
+fn definition(kind: &'static str, plural: &'static str, scope: Scope) -> Definition {
+    let schema = Schema::object(format!("example.shop.v1.{kind}"), format!("{kind} of a shop."))
+        .optional("spec", Schema::opaque_object("What is wanted."))
+        .kind(GROUP, VERSION, kind);
+    Definition {
+        group: GROUP,
+        version: VERSION,
+        kind,
+        plural,
+        singular: "quote",
+        scope,
+        short_names: &[],
+        categories: &[],
+        aliases: &[],
+        schema,
+    }
+}
+
+struct Anything;
+
+impl Strategy for Anything {
+    fn validate(&self, _: &Object) -> Vec<field::Error> {
+        Vec::new()
+    }
+}
+
+impl Create for Anything {
+    fn create<'a>(
+        &'a self,
+        _: &'a Context<'a>,
+        object: Object,
+    ) -> BoxFuture<'a, Result<(Object, Vec<String>), Error>> {
+        async { Ok((object, Vec::new())) }.boxed()
+    }
+}
+
+impl Post for Anything {
+    fn post<'a>(
+        &'a self,
+        _: &'a Context<'a>,
+        parent: Object,
+        _: Object,
+    ) -> BoxFuture<'a, Result<(Object, Vec<String>), Error>> {
+        async { Ok((parent, Vec::new())) }.boxed()
+    }
+}
+
+impl Get for Anything {
+    fn get(&self, _: &Context<'_>, _: &Object) -> Result<String, Error> {
+        Ok("{}".to_owned())
+    }
+}

@@ -8,10 +8,12 @@ use http::Request;
 
 use crate::authn::User;
 use crate::chain::{Dispatch, Response};
-use crate::codec::answer;
 use crate::codec::negotiate::Wish;
+use crate::codec::{answer, gzip};
+use crate::discovery::Discovery;
 use crate::handlers::Call;
 use crate::limits::Body;
+use crate::openapi::{Info, OpenApi};
 use crate::request::RequestInfo;
 use crate::resource::{self, ApiGroup, Kinds};
 use crate::status::Error;
@@ -21,32 +23,50 @@ use crate::store::Store;
 pub struct Api {
     groups: Vec<ApiGroup>,
     kinds: Kinds,
+    discovery: Discovery,
+    openapi: OpenApi,
     store: Store,
 }
 
 impl Api {
-    /// Serves `groups`, their objects kept in `store`.
-    pub fn new(groups: Vec<ApiGroup>, store: Store) -> Self {
-        let kinds = Kinds::of(&groups);
-        Self { groups, kinds, store }
+    /// Serves `groups`, their objects kept in `store`. `info` heads the OpenAPI documents.
+    pub fn new(groups: Vec<ApiGroup>, store: Store, info: &Info) -> Self {
+        Self {
+            kinds: Kinds::of(&groups),
+            discovery: Discovery::new(&groups),
+            openapi: OpenApi::new(&groups, info, store.environment().now()),
+            groups,
+            store,
+        }
     }
 
     async fn resource(&self, request: Request<Body>, info: &RequestInfo, user: &User) -> Response {
         let (parts, body) = request.into_parts();
-        let answered =
-            match resource::find(&self.groups, &info.group, &info.version, &info.resource) {
-                Some(resource) => {
-                    let headers = &parts.headers;
-                    let (store, kinds) = (&self.store, &self.kinds);
-                    let call = Call { store, kinds, resource, info, user, headers };
-                    call.answer(body).await
-                }
-                None => Err(Error::no_route()),
-            };
-        answered.unwrap_or_else(|error| {
-            let wish = Wish::new(&parts.headers, info.query.get("pretty"));
+        let headers = &parts.headers;
+        let answered = async {
+            let resource = resource::find(&self.groups, &info.group, &info.version, &info.resource)
+                .ok_or_else(Error::no_route)?;
+            let (store, kinds) = (&self.store, &self.kinds);
+            let call = Call { store, kinds, resource, info, user, headers };
+            gzip::compress(headers, call.answer(body).await?).await
+        };
+        answered.await.unwrap_or_else(|error| {
+            let wish = Wish::new(headers, info.query.get("pretty"));
             answer::failure(&error, wish)
         })
+    }
+
+    /// A document about what is served, if the path is one's.
+    async fn document(&self, request: &Request<Body>, info: &RequestInfo) -> Option<Response> {
+        let (method, headers) = (request.method(), request.headers());
+        let now = || self.store.environment().now();
+        let document = self
+            .discovery
+            .answer(method, info, headers)
+            .or_else(|| self.openapi.answer(method, info, headers, now()))?;
+        let compressed = gzip::compress(headers, document).await;
+        let wish = Wish::new(headers, info.query.get("pretty"));
+        Some(compressed.unwrap_or_else(|error| answer::failure(&error, wish)))
     }
 }
 
@@ -58,11 +78,11 @@ impl Dispatch for Api {
         user: Arc<User>,
     ) -> BoxFuture<'_, Option<Response>> {
         Box::pin(async move {
-            let served = self.groups.iter().any(|group| group.name == info.group);
-            if info.is_resource_request && served {
-                return Some(self.resource(request, &info, &user).await);
+            if !info.is_resource_request {
+                return self.document(&request, &info).await;
             }
-            None
+            let served = self.groups.iter().any(|group| group.name == info.group);
+            if served { Some(self.resource(request, &info, &user).await) } else { None }
         })
     }
 
@@ -71,13 +91,12 @@ impl Dispatch for Api {
     }
 
     fn paths(&self) -> Vec<String> {
-        let mut paths = vec!["/apis".to_owned()];
-        for group in &self.groups {
-            paths.push(format!("/apis/{}", group.name));
-            for version in &group.versions {
-                paths.push(format!("/apis/{}/{}", group.name, version.name));
-            }
-        }
-        paths
+        let documents = ["/apis", "/openapi/v2", "/openapi/v3"].map(str::to_owned);
+        let groups = self.groups.iter().flat_map(|group| {
+            let versions = group.versions.iter();
+            let versions = versions.map(|version| format!("/apis/{}/{}", group.name, version.name));
+            std::iter::once(format!("/apis/{}", group.name)).chain(versions)
+        });
+        documents.into_iter().chain(groups).collect()
     }
 }

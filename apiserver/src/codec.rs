@@ -4,6 +4,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod body;
+pub(crate) mod gzip;
 pub mod negotiate;
 mod pretty;
 mod warning;

@@ -181,7 +181,11 @@ impl<'a> Call<'a> {
         let mut out = Vec::new();
         match accepted.transform {
             Transform::Table(version) => {
-                let revision = stored.revision().to_string();
+                // What was never stored has no revision.
+                let revision = match stored.revision() {
+                    storage::Revision::ZERO => String::new(),
+                    revision => revision.to_string(),
+                };
                 let list = ListHead { revision: &revision, ..ListHead::default() };
                 self.write_table(version, &list, [*stored], &mut out)?;
             }

@@ -2,12 +2,14 @@
 //!
 //! The rules are [`merge::managed`]'s; here objects become the text that it compares.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use merge::managed::{self, Live, Update};
 
 use crate::codec::Warnings;
 use crate::meta::{ObjectMeta, Time};
-use crate::object::Object;
+use crate::object::{Fields, Object};
 use crate::resource::Resource;
 
 /// Drops owner references that stand twice, with a warning.
@@ -35,15 +37,16 @@ pub(crate) fn record(
     let now = Time::at(now).to_string();
     let given = new.meta.managed_fields.take();
     let metadata = serde_json::to_string(&new.meta).unwrap_or_default();
+    let fields = owned_fields(&new.fields);
     let before = old.map(|old| (metadata_text(&old.meta), old));
     let live = before.as_ref().map(|(metadata, old)| Live {
-        object: parts(metadata, old),
+        object: managed::Object::Parts { metadata, fields: old.fields.as_str() },
         managed_fields: old.meta.managed_fields.as_deref().unwrap_or_default(),
     });
     let record = managed::update(&Update {
         kind: resource.managed(),
         live,
-        new: parts(&metadata, new),
+        new: managed::Object::Parts { metadata: &metadata, fields: &fields },
         given: given.as_deref(),
         manager,
         api_version: &api_version,
@@ -85,6 +88,12 @@ fn metadata_text(meta: &ObjectMeta) -> String {
     serde_json::to_string(&bare).unwrap_or_default()
 }
 
-fn parts<'a>(metadata: &'a str, object: &'a Object) -> managed::Object<'a> {
-    managed::Object::Parts { metadata, fields: object.fields.as_str() }
+/// The fields that somebody can own. An empty map is nobody's: Go's structs would leave it out.
+fn owned_fields(fields: &Fields) -> Cow<'_, str> {
+    if !fields.as_str().contains(":{}") {
+        return Cow::Borrowed(fields.as_str());
+    }
+    let owned = fields.iter().filter(|(_, value)| *value != "{}");
+    let members: Vec<String> = owned.map(|(key, value)| format!("\"{key}\":{value}")).collect();
+    Cow::Owned(members.join(","))
 }

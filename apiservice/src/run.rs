@@ -17,6 +17,7 @@ use apiserver::environment::{Environment as _, System};
 use apiserver::health::{Health, Scope};
 use apiserver::limits::Limits;
 use apiserver::metrics::Metrics;
+use apiserver::openapi::Info;
 use apiserver::server::Server;
 use apiserver::storage::compactor::{Compactor, Monotonic, RETENTION};
 use apiserver::storage::redb::{self, Redb};
@@ -61,10 +62,11 @@ async fn serve_standalone(serve: Serve) -> Result<()> {
     let store = Store::new(Arc::new(cache), Arc::new(System));
 
     let version = Version::new(concat!("v", env!("CARGO_PKG_VERSION")));
+    let info = Info { title: "Formwork".to_owned(), version: version.git_version.clone() };
     let chain = Chain::new(Parties {
         authenticator: Arc::new(authenticator(&serve, &certificates)?),
         authorizer: Arc::new(authz::Union::standalone()),
-        dispatch: Arc::new(Api::new(groups(), store)),
+        dispatch: Arc::new(Api::new(groups(), store, &info)),
         health: health(&backend),
         metrics: Arc::new(Metrics::new(&version)),
         version,

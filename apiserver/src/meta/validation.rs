@@ -48,24 +48,19 @@ pub fn validate_update(meta: &ObjectMeta, old: &ObjectMeta) -> Vec<field::Error>
             errors.push(invalid(path, new, immutable));
         }
     }
-    if meta.creation_timestamp != old.creation_timestamp {
-        let time =
-            meta.creation_timestamp.map_or("null".to_owned(), |time| quote(&time.to_string()));
-        errors.push(field::Error::invalid("metadata.creationTimestamp", time, immutable));
-    }
-    if meta.deletion_timestamp != old.deletion_timestamp {
-        let time =
-            meta.deletion_timestamp.map_or("null".to_owned(), |time| quote(&time.to_string()));
-        errors.push(field::Error::invalid("metadata.deletionTimestamp", time, immutable));
+    for (path, new, old) in [
+        ("metadata.creationTimestamp", meta.creation_timestamp, old.creation_timestamp),
+        ("metadata.deletionTimestamp", meta.deletion_timestamp, old.deletion_timestamp),
+    ] {
+        if new != old {
+            let time = printed(new.map(|time| quote(&time.to_string())));
+            errors.push(field::Error::invalid(path, time, immutable));
+        }
     }
     if meta.deletion_grace_period_seconds != old.deletion_grace_period_seconds {
-        let seconds =
-            meta.deletion_grace_period_seconds.map_or("null".to_owned(), |s| s.to_string());
-        errors.push(field::Error::invalid(
-            "metadata.deletionGracePeriodSeconds",
-            seconds,
-            immutable,
-        ));
+        let seconds = printed(meta.deletion_grace_period_seconds);
+        let path = "metadata.deletionGracePeriodSeconds";
+        errors.push(field::Error::invalid(path, seconds, immutable));
     }
     if old.is_deleting() {
         let new: Vec<String> = meta
@@ -201,6 +196,11 @@ fn validate_finalizers(finalizers: &[String], errors: &mut Vec<field::Error>) {
         let detail = "finalizer orphan and foregroundDeletion cannot be both set";
         errors.push(field::Error::invalid(path, value, detail));
     }
+}
+
+/// A value that may be absent, as Go prints a pointer to it.
+fn printed(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "null".to_owned(), |value| value.to_string())
 }
 
 fn invalid(path: &str, value: &str, detail: impl Into<String>) -> field::Error {

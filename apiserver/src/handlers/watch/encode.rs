@@ -119,7 +119,7 @@ impl Encoder {
                 table::write_partial(stored, version.api_version(), out)?;
             }
             Transform::None | Transform::AggregatedDiscovery => {
-                stored.write(self.resource.head(), out)
+                stored.write(self.resource.head(), out);
             }
         }
         close(out);

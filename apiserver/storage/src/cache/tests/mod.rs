@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::*;
-use crate::{Change, Event, Memory};
+use crate::{Batch, Change, Event, Memory};
 
 fn key(text: &str) -> Key {
     Key::new(text).unwrap()
@@ -310,4 +310,14 @@ async fn watchers_end_with_the_cache_after_their_last_event() {
     drop(cache);
     read(&mut watcher, 1).await;
     assert!(matches!(watcher.next().await, Err(Error::Closed)));
+}
+
+#[tokio::test]
+async fn the_revision_moves_on_without_events() {
+    let cache = cache().await;
+    let (_, mut watcher) = cache.watch_current(&prefix("/"));
+    let revision = Revision::new(10);
+    assert!(cache.shared.hub.publish(Batch { events: Vec::new(), revision }).is_empty());
+    cache.shared.reached.send_replace(revision);
+    assert_eq!((cache.snapshot().revision(), watcher.progress()), (revision, revision));
 }

@@ -1,26 +1,37 @@
 //! Backends that fail, come back, and have forgotten meanwhile.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use futures::{FutureExt, StreamExt, stream};
 use tokio::sync::watch as signal;
 
 use super::*;
 use crate::{BoxFuture, Entry, EventStream, List};
 
-/// A memory whose watches break while it is shut.
+/// A memory whose watches break while it is shut, and that can be exchanged for another one.
 struct Valve {
-    memory: Memory,
+    memories: [Memory; 2],
+    exchanged: AtomicBool,
     open: signal::Sender<bool>,
 }
 
 impl Valve {
     async fn with_cache(history: usize) -> (Arc<Self>, Cache) {
-        let valve = Arc::new(Self { memory: Memory::new(), open: signal::Sender::new(true) });
+        let valve = Arc::new(Self {
+            memories: [Memory::new(), Memory::new()],
+            exchanged: AtomicBool::new(false),
+            open: signal::Sender::new(true),
+        });
         let cache = Cache::start(valve.clone(), Options { history }).await.unwrap();
         (valve, cache)
     }
 
+    fn memory(&self) -> &Memory {
+        &self.memories[usize::from(self.exchanged.load(Ordering::Relaxed))]
+    }
+
     async fn create(&self, name: &str) -> Revision {
-        self.memory.put(&key(name), Bytes::new(), Expect::Absent).await.unwrap()
+        self.memory().put(&key(name), Bytes::new(), Expect::Absent).await.unwrap()
     }
 }
 
@@ -30,11 +41,11 @@ fn broken() -> Error {
 
 impl Backend for Valve {
     fn get<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<Option<Entry>>> {
-        self.memory.get(key)
+        self.memory().get(key)
     }
 
     fn list<'a>(&'a self, prefix: &'a Prefix, at: Option<Revision>) -> BoxFuture<'a, Result<List>> {
-        self.memory.list(prefix, at)
+        self.memory().list(prefix, at)
     }
 
     fn put<'a>(
@@ -43,15 +54,15 @@ impl Backend for Valve {
         value: Bytes,
         expect: Expect,
     ) -> BoxFuture<'a, Result<Revision>> {
-        self.memory.put(key, value, expect)
+        self.memory().put(key, value, expect)
     }
 
     fn delete<'a>(&'a self, key: &'a Key, expect: Revision) -> BoxFuture<'a, Result<Revision>> {
-        self.memory.delete(key, expect)
+        self.memory().delete(key, expect)
     }
 
     fn revision(&self) -> BoxFuture<'_, Result<Revision>> {
-        self.memory.revision()
+        self.memory().revision()
     }
 
     fn watch(&self, from: Revision) -> BoxFuture<'_, Result<EventStream>> {
@@ -61,18 +72,18 @@ impl Backend for Valve {
                 return Err(broken());
             }
             let shut = async move { open.wait_for(|open| !open).await.map(drop) };
-            let events = self.memory.watch(from).await?.take_until(Box::pin(shut));
+            let events = self.memory().watch(from).await?.take_until(Box::pin(shut));
             Ok(events.chain(stream::once(async { Err(broken()) })).boxed())
         }
         .boxed()
     }
 
     fn compact(&self, through: Revision) -> BoxFuture<'_, Result<()>> {
-        self.memory.compact(through)
+        self.memory().compact(through)
     }
 
     fn health(&self) -> BoxFuture<'_, Result<()>> {
-        self.memory.health()
+        self.memory().health()
     }
 }
 
@@ -129,4 +140,25 @@ async fn watchers_that_missed_events_for_good_are_told_so() {
     drop(watcher);
     valve.create("/a/4").await;
     assert_eq!(shown(&read(&mut resumed, 1).await), ["+/a/4"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_went_back_replaces_everything() {
+    let (valve, cache) = Valve::with_cache(1 << 20).await;
+    let (_, mut watcher) = cache.watch_current(&prefix("/"));
+    let past = valve.create("/old/1").await;
+    let newest = valve.create("/old/2").await;
+    cache.fresh(soon()).await.unwrap();
+    cache.snapshot_at(&prefix("/"), past).await.unwrap();
+    read(&mut watcher, 2).await;
+
+    valve.open.send_replace(false);
+    valve.exchanged.store(true, Ordering::Relaxed);
+    let restored = valve.create("/restored").await;
+    assert!(restored < newest);
+    valve.open.send_replace(true);
+    // The end of the watcher is the sign that the cache has noticed.
+    assert!(matches!(watcher.next().await, Err(Error::Compacted { .. })));
+    let snapshot = cache.snapshot_at(&prefix("/"), past).await.unwrap();
+    assert_eq!((snapshot.revision(), listed(&snapshot, "/")), (restored, vec!["/restored".into()]));
 }

@@ -164,7 +164,7 @@ fn shape(name: &str, generated: &BTreeMap<String, String>) -> String {
 }
 
 /// What a generator expression can yield, ranges with their last character.
-fn generator(from: &str) -> String {
+pub(crate) fn generator(from: &str) -> String {
     static CLASS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\[([a-zA-Z0-9\-\\]+)\]\{([0-9]+)\}").expect("the pattern is a constant")
     });

@@ -2,10 +2,12 @@
 
 mod binding;
 mod compare;
+mod explain;
 mod processing;
 mod recording;
 mod replay;
 mod report;
 mod rules;
 mod self_check;
+mod state;
 mod transcripts;

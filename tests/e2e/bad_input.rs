@@ -281,7 +281,7 @@ fn yaml_bomb(random: &mut StdRng) -> Bad {
 fn yaml_garbage(random: &mut StdRng) -> Bad {
     let texts = [
         "a: b: c: d\n",
-        "\tmetadata: {}\n",
+        "metadata:\n\t name: t\n",
         "objects: [1, 2\n",
         "metadata: *nowhere\n",
         "- a\n- b\n",

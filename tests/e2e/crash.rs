@@ -54,7 +54,9 @@ type Model = BTreeMap<String, Known>;
 async fn fifty_kills_lose_nothing_that_was_acknowledged() -> Result<()> {
     let folder: TempDir = tempfile::tempdir()?;
     let mut models: Vec<Model> = (0..WRITERS).map(|_| Model::new()).collect();
-    let (mut newest, mut acknowledged) = (0, 0);
+    let (mut newest, mut acknowledged, mut resumed) = (0, 0, 0);
+    // The revision that a client knew when the round before began.
+    let mut known = None;
     for round in 0..ROUNDS {
         let server = start(&folder).await?;
         let client = server.target()?.administrator();
@@ -63,7 +65,12 @@ async fn fifty_kills_lose_nothing_that_was_acknowledged() -> Result<()> {
             settle(model, &list).with_context(|| format!("after {round} kills"))?;
         }
         ensure!(revision >= newest, "revision {revision} after {newest} was acknowledged");
-        watch_resumes(&client, newest, revision).await?;
+        if let Some(known) = known
+            && watch_resumes(&client, known, revision, &list).await?
+        {
+            resumed += 1;
+        }
+        known = Some(revision);
 
         let mut random = StdRng::seed_from_u64(round);
         let kill_after = random.random_range(Duration::ZERO..LONGEST);
@@ -87,7 +94,9 @@ async fn fifty_kills_lose_nothing_that_was_acknowledged() -> Result<()> {
             .unwrap_or(0)
             .max(revision);
     }
-    println!("{acknowledged} writes were acknowledged over {ROUNDS} kills");
+    println!(
+        "{acknowledged} writes were acknowledged over {ROUNDS} kills; {resumed} watches went on"
+    );
     assert!(acknowledged > ROUNDS, "the kills left time for no writes");
 
     let server = start(&folder).await?;
@@ -223,47 +232,54 @@ fn acknowledge(known: &mut Known, attempt: Attempt, answer: &Answer) -> Result<(
     Ok(())
 }
 
-/// From the last revision that anyone saw, a watch shows what came after, in order, or says 410.
-async fn watch_resumes(client: &Client, seen: u64, newest: u64) -> Result<()> {
-    if seen == 0 {
-        return Ok(());
-    }
-    let path = format!(
-        "{COLLECTION}?watch=1&allowWatchBookmarks=true&resourceVersion={seen}&timeoutSeconds=1"
-    );
+/// From a revision of before the crash, a watch shows everything since, in order and up to what the list shows, or says
+/// 410; whether it went on.
+async fn watch_resumes(
+    client: &Client,
+    known: u64,
+    newest: u64,
+    list: &BTreeMap<String, Stored>,
+) -> Result<bool> {
+    let path = format!("{COLLECTION}?watch=1&resourceVersion={known}&timeoutSeconds=20");
     let mut stream = client.open(&Request::get(path)).await?;
     if stream.status == 410 {
-        return Ok(());
+        return Ok(false);
     }
     ensure!(stream.status == 200, "the watch was answered {}", stream.status);
-    let (mut bytes, mut last) = (Vec::new(), seen);
-    while let Some(chunk) = stream.next(PATIENCE).await? {
-        bytes.extend_from_slice(&chunk);
-        // Nothing more is to come once everything that the list shows has been seen.
-        if last_of(&bytes, seen)? >= newest {
-            return Ok(());
-        }
-    }
-    for event in events(&bytes) {
-        if event["type"] == "ERROR" {
+    let mut bytes = Vec::new();
+    let mut last = known;
+    while last < newest {
+        let chunk = stream.next(PATIENCE).await?;
+        bytes.extend_from_slice(&chunk.context("the watch ended before it had shown everything")?);
+        if let Some(event) = events(&bytes).find(|event| event["type"] == "ERROR") {
             ensure!(event["object"]["code"] == 410, "{event}");
-            return Ok(());
+            return Ok(false);
         }
-        last = number(&event["object"]["metadata"]["resourceVersion"])?;
+        last = follow(&bytes, known)?.0;
     }
-    // What the list counts beyond the last event are writes of the unacknowledged kind that left no object behind.
-    ensure!(last >= seen, "the watch went back to {last} from {seen}");
-    Ok(())
+    // Nobody writes yet, so what the events come to is what the list shows.
+    for (name, left) in follow(&bytes, known)?.1 {
+        ensure!(
+            list.get(&name) == left.as_ref(),
+            "{name}: the events leave {left:?}, not {list:?}"
+        );
+    }
+    Ok(true)
 }
 
-fn last_of(bytes: &[u8], seen: u64) -> Result<u64> {
-    let mut last = seen;
-    for event in events(bytes).filter(|event| event["type"] != "ERROR") {
-        let revision = number(&event["object"]["metadata"]["resourceVersion"])?;
-        ensure!(revision >= last, "an event of {revision} after {last}");
+/// The revision of the last event, and what the events leave of each object.
+fn follow(bytes: &[u8], known: u64) -> Result<(u64, BTreeMap<String, Option<Stored>>)> {
+    let (mut last, mut left) = (known, BTreeMap::new());
+    for event in events(bytes) {
+        let object = &event["object"];
+        let revision = number(&object["metadata"]["resourceVersion"])?;
+        ensure!(revision > last, "an event of {revision} after {last}");
         last = revision;
+        let name = object["metadata"]["name"].as_str().context("an object has a name")?;
+        let kept = if event["type"] == "DELETED" { None } else { Some(stored(object)?) };
+        left.insert(name.to_owned(), kept);
     }
-    Ok(last)
+    Ok((last, left))
 }
 
 fn events(bytes: &[u8]) -> impl Iterator<Item = Value> {

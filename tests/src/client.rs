@@ -175,7 +175,7 @@ impl Client {
         Ok(Stream { status: parts.status.as_u16(), headers: parts.headers, body })
     }
 
-    /// Sends bytes that need not be HTTP, and reads until the server closes or `PATIENCE` is over.
+    /// Sends bytes that need not be HTTP, says that no more will come, and reads until the server closes.
     ///
     /// # Errors
     /// When the connection cannot be opened, or the server neither answers nor closes in time.
@@ -184,7 +184,7 @@ impl Client {
             let mut stream = self.dial().await?;
             // The server may answer and close before it has read everything.
             let _ = stream.write_all(bytes).await;
-            let _ = stream.flush().await;
+            let _ = stream.shutdown().await;
             let mut answer = Vec::new();
             let mut chunk = [0; 4096];
             while let Ok(read) = stream.read(&mut chunk).await {

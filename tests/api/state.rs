@@ -1,0 +1,94 @@
+//! What keeps the server in the state that an exchange was recorded in, where ours has gone another way by decision.
+
+use std::sync::LazyLock;
+
+use ::tests::client::Request;
+use anyhow::Result;
+use http::Method;
+use regex::Regex;
+use serde_json::Value;
+
+use crate::compare::Answer;
+use crate::explain;
+use crate::recording::Record;
+
+/// Exchanges that are not compared: what they need is served by an issue of its own, or lies before this server began.
+pub(crate) fn left_out(record: &Record) -> Option<&'static str> {
+    static APPLIED: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#""operation":"Apply""#).expect("the pattern is a constant"));
+    let (asked, want) = (record.request.as_ref()?, record.response.as_ref()?);
+    let media = asked.media();
+    if media == "application/strategic-merge-patch+json" {
+        return Some("strategic merge patch");
+    }
+    if media.starts_with("application/apply-patch")
+        || want.body.as_ref().is_some_and(|body| APPLIED.is_match(&body.to_string()))
+    {
+        return Some("apply");
+    }
+    let expired = want.events.iter().flatten().any(|event| event["object"]["reason"] == "Expired");
+    // The recorded store had been compacted; a fresh one remembers everything.
+    (expired && asked.path.contains("resourceVersion=1&")).then_some("compacted history")
+}
+
+/// What to do after an exchange so that what follows meets the state it was recorded in.
+pub(crate) fn aftermath(
+    record: &Record,
+    sent: &Request,
+    answer: &Answer,
+) -> Result<Option<Request>> {
+    if explain::deletes_on_a_dry_run(record) {
+        let path = sent.path.split('?').next().unwrap_or_default().to_owned();
+        return Ok(Some(Request::new(Method::DELETE, path)));
+    }
+    let refused = answer.body.as_ref().is_some_and(explain::refuses_parameter_names);
+    if sent.method != Method::PUT || !refused || record.response()?.status != 200 {
+        return Ok(None);
+    }
+    let mut body: Value = serde_json::from_slice(&sent.body)?;
+    make_names_valid(&mut body);
+    let mut again = sent.clone();
+    again.body = serde_json::to_vec(&body)?.into();
+    Ok(Some(again))
+}
+
+/// Gives every parameter without a valid name one.
+pub(crate) fn make_names_valid(template: &mut Value) {
+    for (i, parameter) in template["parameters"].as_array_mut().into_iter().flatten().enumerate() {
+        if !parameter["name"].as_str().is_some_and(explain::is_parameter_name) {
+            parameter["name"] = Value::from(format!("NAME_{i}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_invalid_names_are_replaced() {
+        let mut template = json!({"parameters": [{"name": "A"}, {"name": "a-b"}, {"name": ""}]});
+        make_names_valid(&mut template);
+        assert_eq!(
+            template,
+            json!({"parameters": [{"name": "A"}, {"name": "NAME_1"}, {"name": "NAME_2"}]})
+        );
+    }
+
+    #[test]
+    fn strategic_patches_and_applies_are_left_out() {
+        let record = |media: &str| -> Record {
+            serde_json::from_value(json!({
+                "id": "x-1", "group": "x", "type": "exchange",
+                "request": {"method": "PATCH", "path": "/", "headers": {"Content-Type": media}},
+                "response": {"status": 200}
+            }))
+            .unwrap()
+        };
+        assert!(left_out(&record("application/strategic-merge-patch+json")).is_some());
+        assert!(left_out(&record("application/apply-patch+yaml")).is_some());
+        assert!(left_out(&record("application/merge-patch+json")).is_none());
+    }
+}

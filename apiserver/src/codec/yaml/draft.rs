@@ -41,16 +41,18 @@ impl Draft {
     pub(super) fn take(&mut self, start: usize) -> String {
         let text = self.copy(start);
         self.text.truncate(start);
-        self.moves.retain(|done| done.whole.start < start);
+        self.moves.truncate(self.moves_before(start));
         text
     }
 
-    /// Everything from `start` on, in its final order.
+    /// Everything from `start` on, in its final order. `start` must be where a node begins.
     pub(super) fn copy(&mut self, start: usize) -> String {
+        let first = self.moves_before(start);
+        let moves = &mut self.moves[first..];
         // No two maps begin at the same place: a key stands before every nested one.
-        self.moves.sort_unstable_by_key(|one| one.whole.start);
+        moves.sort_unstable_by_key(|one| one.whole.start);
         let mut out = String::with_capacity(self.text.len() - start);
-        self.assemble(start..self.text.len(), &mut out);
+        assemble(&self.text, moves, start..self.text.len(), &mut out);
         out
     }
 
@@ -59,24 +61,30 @@ impl Draft {
         if self.moves.is_empty() { self.text } else { self.copy(0) }
     }
 
-    /// Recursion is as deep as maps are nested, which the readers limit.
-    fn assemble(&self, range: Range<usize>, out: &mut String) {
-        let mut at = range.start;
-        let mut next = self.moves.partition_point(|one| one.whole.start < at);
-        while let Some(one) = self.moves.get(next).filter(|one| one.whole.start < range.end) {
-            // The map whose member this range is begins here, too, and ends behind it.
-            if one.whole.end <= range.end {
-                out.push_str(&self.text[at..one.whole.start]);
-                for part in &one.parts {
-                    self.assemble(part.clone(), out);
-                }
-                at = one.whole.end;
-            }
-            let at = at.max(one.whole.start + 1);
-            next += 1 + self.moves[next + 1..].partition_point(|one| one.whole.start < at);
-        }
-        out.push_str(&self.text[at..range.end]);
+    /// How many moves are about the text before `start`. A map's move is noted when the map is complete,
+    /// so those about what follows are the last ones.
+    fn moves_before(&self, start: usize) -> usize {
+        self.moves.iter().rposition(|one| one.whole.start < start).map_or(0, |last| last + 1)
     }
+}
+
+/// Recursion is as deep as maps are nested, which the readers limit.
+fn assemble(text: &str, moves: &[Move], range: Range<usize>, out: &mut String) {
+    let mut at = range.start;
+    let mut next = moves.partition_point(|one| one.whole.start < at);
+    while let Some(one) = moves.get(next).filter(|one| one.whole.start < range.end) {
+        // The map whose member this range is begins here, too, and ends behind it.
+        if one.whole.end <= range.end {
+            out.push_str(&text[at..one.whole.start]);
+            for part in &one.parts {
+                assemble(text, moves, part.clone(), out);
+            }
+            at = one.whole.end;
+        }
+        let from = at.max(one.whole.start + 1);
+        next += 1 + moves[next + 1..].partition_point(|one| one.whole.start < from);
+    }
+    out.push_str(&text[at..range.end]);
 }
 
 #[cfg(test)]
@@ -94,9 +102,10 @@ mod tests {
 
     #[test]
     fn members_can_be_left_out_and_text_be_taken_back() {
-        let mut draft = Draft { text: "x{a, a, b}".into(), moves: Vec::new() };
-        draft.reorder(&[2..3, 5..6, 8..9], &[1, 2]);
-        assert_eq!(draft.take(1), "{a, b}");
-        assert_eq!(draft.finish(), "x");
+        let mut draft = Draft { text: "{y,x}{a, a, b}".into(), moves: Vec::new() };
+        draft.reorder(&[1..2, 3..4], &[1, 0]);
+        draft.reorder(&[6..7, 9..10, 12..13], &[1, 2]);
+        assert_eq!(draft.take(5), "{a, b}");
+        assert_eq!(draft.finish(), "{x,y}");
     }
 }

@@ -45,7 +45,8 @@ impl Draft {
         text
     }
 
-    /// Everything from `start` on, in its final order. `start` must be where a node begins.
+    /// Everything from `start` on, in its final order. A node begins there, and every map that began before
+    /// is still open.
     pub(super) fn copy(&mut self, start: usize) -> String {
         let first = self.moves_before(start);
         let moves = &mut self.moves[first..];
@@ -95,8 +96,8 @@ mod tests {
     fn nested_members_are_moved_with_their_map() {
         let mut draft = Draft { text: "{b:{d,c},a}!".into(), moves: Vec::new() };
         draft.reorder(&[4..5, 6..7], &[1, 0]);
-        draft.reorder(&[1..8, 9..10], &[1, 0]);
         assert_eq!(draft.copy(3), "{c,d},a}!");
+        draft.reorder(&[1..8, 9..10], &[1, 0]);
         assert_eq!(draft.finish(), "{a,b:{c,d}}!");
     }
 

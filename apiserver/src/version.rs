@@ -10,6 +10,10 @@ pub struct Version {
     pub major: String,
     /// The minor version, e.g. `33`.
     pub minor: String,
+    /// The major version whose behaviour is shown: always `major`.
+    pub emulation_major: String,
+    /// The oldest major version that stored objects and peers may have: always `major`.
+    pub min_compatibility_major: String,
     /// The whole version, e.g. `v1.33.0`.
     pub git_version: String,
     /// The commit it was built from.
@@ -32,8 +36,11 @@ impl Version {
     pub fn new(version: &str) -> Self {
         let mut numbers = version.trim_start_matches('v').split('.');
         let mut next = || numbers.next().unwrap_or_default().to_owned();
+        let major = next();
         Self {
-            major: next(),
+            emulation_major: major.clone(),
+            min_compatibility_major: major.clone(),
+            major,
             minor: next(),
             git_version: version.to_owned(),
             git_commit: String::new(),

@@ -1,6 +1,7 @@
 //! `templates`: stored Templates.
 
 use apiserver::field;
+use apiserver::meta::{self, ObjectMeta};
 use apiserver::object::Object;
 use apiserver::resource::{Resource, Serves, Strategy};
 use apiserver::table::{Cell, Column};
@@ -52,6 +53,15 @@ impl Strategy for Templates {
         validated.unwrap_or_else(|error| vec![field::Error::invalid("", "", error.message())])
     }
 
+    fn validate_update(&self, object: &Object, old: &Object) -> Vec<field::Error> {
+        let mut errors = match self.0 {
+            Dialect::OpenShift => repeated(&object.meta, &old.meta),
+            Dialect::Proposal => Vec::new(),
+        };
+        errors.extend(self.validate(object));
+        errors
+    }
+
     fn returns_deleted(&self) -> bool {
         true
     }
@@ -69,6 +79,23 @@ impl Strategy for Templates {
         let (parameters, objects) = counts.unwrap_or_default();
         vec![description_cell(description).into(), parameters.into(), objects.into()]
     }
+}
+
+/// Upstream's strategy validates the metadata again, once as an update and once as if it were new,
+/// so that a `Status` has some causes two or three times. The message says each once.
+fn repeated(new: &ObjectMeta, old: &ObjectMeta) -> Vec<field::Error> {
+    let told = meta::validate_update(new, old);
+    let format = |error: &&field::Error| {
+        error.field.starts_with("metadata.finalizers")
+            && matches!(error.problem, field::Problem::Invalid(_))
+    };
+    let of_new = |error: &&field::Error| {
+        ["metadata.labels", "metadata.annotations", "metadata.ownerReferences"]
+            .iter()
+            .any(|path| error.field.starts_with(path))
+    };
+    let as_update = told.iter().filter(|error| !format(error));
+    as_update.chain(told.iter().filter(of_new)).cloned().collect()
 }
 
 /// The first line, cut to 80 bytes. Like upstream it is cut between bytes: half a character shows

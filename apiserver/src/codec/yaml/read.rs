@@ -68,7 +68,7 @@ pub fn to_json(text: &str) -> Result<Converted, YamlError> {
         duplicates: Vec::new(),
     };
     reader.document()?;
-    // Inner maps are complete before outer ones; a person reads from top to bottom.
+    // In the order in which the values end, as upstream reads them.
     reader.duplicates.sort_by_key(|(place, ..)| *place);
     let sentence = |(_, line, key)| format!("line {line}: key {key} already set in map");
     let duplicates = reader.duplicates.into_iter().map(sentence).collect();
@@ -85,7 +85,7 @@ struct Reader<'a> {
     allowance: usize,
     /// How many lists and maps may still be opened.
     depth: usize,
-    /// Place in the draft, line, and key.
+    /// Where the value ends in the draft, its line, and the key.
     duplicates: Vec<(usize, usize, String)>,
 }
 
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
                 Some(last) if key(*last) == key(index) => {
                     let member = &members[index];
                     let shown = shown(key(index), member);
-                    self.duplicates.push((member.key.start, member.line, shown));
+                    self.duplicates.push((member.end, member.line, shown));
                     *last = index;
                 }
                 _ => kept.push(index),

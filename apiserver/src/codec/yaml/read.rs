@@ -483,7 +483,7 @@ mod tests {
         assert_eq!(read.json, r#"{"a":{"c":2},"b":2}"#);
         assert_eq!(
             read.strict_error().unwrap(),
-            "yaml: unmarshal errors:\n  line 4: key \"a\" already set in map\n  line 5: key \"c\" already set in map"
+            "yaml: unmarshal errors:\n  line 5: key \"c\" already set in map\n  line 4: key \"a\" already set in map"
         );
         assert_eq!(to_json("a: 1").unwrap().strict_error(), None);
     }

@@ -13,7 +13,7 @@ fn lacks(names: &BTreeSet<String>) -> Vec<&'static str> {
     if !names.contains("README.md") {
         lacks.push("README.md");
     }
-    for part in ["input", "want"] {
+    for part in ["template", "want"] {
         if !begins(part) {
             lacks.push(part);
         }
@@ -22,7 +22,7 @@ fn lacks(names: &BTreeSet<String>) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_example_has_a_readme_an_input_and_its_result() -> Result<()> {
+fn every_example_has_a_readme_a_template_and_its_result() -> Result<()> {
     let mut found = 0;
     for entry in std::fs::read_dir(source::root().join("examples"))? {
         let folder = entry?.path();
@@ -43,7 +43,7 @@ fn every_example_has_a_readme_an_input_and_its_result() -> Result<()> {
 #[test]
 fn an_incomplete_example_is_found() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    assert_eq!(lacks(&names(&["README.md", "input.yaml", "want.json"])), [""; 0]);
-    assert_eq!(lacks(&names(&["input", "want"])), ["README.md"]);
-    assert_eq!(lacks(&names(&["README.md", "inputs.yaml"])), ["input", "want"]);
+    assert_eq!(lacks(&names(&["README.md", "template.yaml", "want.json"])), [""; 0]);
+    assert_eq!(lacks(&names(&["template.json", "want.error"])), ["README.md"]);
+    assert_eq!(lacks(&names(&["README.md", "templates.yaml"])), ["template", "want"]);
 }

@@ -40,7 +40,7 @@ impl Answer {
 
 /// Every difference between `want` and `got`; placeholders are bound on the way.
 pub(crate) fn compare(want: &Answered, got: &Answer, bindings: &mut Bindings) -> Vec<Difference> {
-    let mut found = Findings { bindings, differences: Vec::new() };
+    let mut found = Findings { bindings, differences: Vec::new(), bookmark: false };
     found.scalar("status", &Value::from(want.status), &Value::from(got.status));
     let media = want.content_type.clone().unwrap_or_default();
     found.scalar("contentType", &Value::from(media), &Value::from(got.media.clone()));
@@ -84,6 +84,8 @@ pub(crate) fn equal(want: &Value, got: &Value) -> bool {
 struct Findings<'a> {
     bindings: &'a mut Bindings,
     differences: Vec<Difference>,
+    /// Whether what is compared now is a bookmark, in whatever form: its revision is that of no object.
+    bookmark: bool,
 }
 
 impl Findings<'_> {
@@ -99,7 +101,7 @@ impl Findings<'_> {
 
     fn root(&mut self, path: &str, want: &Value, got: Option<&Value>) {
         let Some(got) = got else { return self.add(path, Some(want.clone()), None) };
-        let revision = if is_collection(want) { Revision::Collection } else { Revision::Object };
+        let revision = if is_collection(want) { Revision::Collection } else { self.usual() };
         self.value(path, want, got, revision);
     }
 
@@ -110,12 +112,9 @@ impl Findings<'_> {
                 continue;
             };
             self.scalar(&format!("events[{i}].type"), &want["type"], &got["type"]);
-            let revision = if want["type"] == "BOOKMARK" || is_collection(&want["object"]) {
-                Revision::Collection
-            } else {
-                Revision::Object
-            };
-            self.value(&format!("events[{i}].object"), &want["object"], &got["object"], revision);
+            self.bookmark = want["type"] == "BOOKMARK";
+            self.root(&format!("events[{i}].object"), &want["object"], got.get("object"));
+            self.bookmark = false;
         }
         for (i, got) in got.iter().enumerate().skip(want.len()) {
             self.add(&format!("events[{i}]"), None, Some(got.clone()));
@@ -167,6 +166,10 @@ impl Findings<'_> {
         }
     }
 
+    fn usual(&self) -> Revision {
+        if self.bookmark { Revision::Collection } else { Revision::Object }
+    }
+
     fn value(&mut self, path: &str, want: &Value, got: &Value, revision: Revision) {
         match (want, got) {
             (Value::Object(want), Value::Object(got)) => {
@@ -174,7 +177,7 @@ impl Findings<'_> {
             }
             (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
                 for (i, (want, got)) in a.iter().zip(b).enumerate() {
-                    self.value(&format!("{path}[{i}]"), want, got, Revision::Object);
+                    self.value(&format!("{path}[{i}]"), want, got, self.usual());
                 }
             }
             (Value::String(text), Value::String(other)) => {
@@ -198,11 +201,8 @@ impl Findings<'_> {
         for (key, value) in want {
             let path = format!("{path}.{key}");
             // Only the metadata at the top speaks for the collection.
-            let inner = if key == "metadata" || key == "resourceVersion" || key == "continue" {
-                revision
-            } else {
-                Revision::Object
-            };
+            let of_top = ["metadata", "resourceVersion", "continue"].contains(&key.as_str());
+            let inner = if of_top { revision } else { self.usual() };
             match got.get(key) {
                 Some(got) => self.value(&path, value, got, inner),
                 None => self.add(&path, Some(value.clone()), None),

@@ -265,7 +265,7 @@ impl Replay<'_> {
 }
 
 fn is_idle_watch(record: &Record) -> bool {
-    record.kind == Kind::Watch && record.during.is_empty()
+    record.kind == Kind::Watch && record.during.is_empty() && state::left_out(record).is_none()
 }
 
 fn other_headers(want: &Answered, got: &Answer, bindings: &mut Bindings) -> Vec<String> {

@@ -85,12 +85,14 @@ pub(crate) fn unexplained(scenarios: &[(&str, Vec<Outcome>)]) -> String {
         for (outcome, differences) in members {
             let _ = writeln!(text, "{} {}", outcome.id, shortened(&outcome.summary, 240));
             for difference in differences.iter().take(6) {
+                let (want, got) = (difference.want.as_ref(), difference.got.as_ref());
+                let from = common(want, got);
                 let _ = writeln!(
                     text,
                     "    {}\n      recorded: {}\n      ours:     {}",
                     difference.path,
-                    shown(difference.want.as_ref()),
-                    shown(difference.got.as_ref())
+                    shown_from(want, from),
+                    shown_from(got, from)
                 );
             }
             if differences.len() > 6 {
@@ -142,7 +144,28 @@ fn look(differences: &[Difference]) -> String {
 }
 
 fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "(absent)".to_owned(), |value| shortened(&value.to_string(), 700))
+    shown_from(value, 0)
+}
+
+/// From the line of a long text on where the two part.
+fn shown_from(value: Option<&Value>, from: usize) -> String {
+    let Some(value) = value else { return "(absent)".to_owned() };
+    match value.as_str() {
+        Some(text) if from > 0 => {
+            let rest: String = text.lines().skip(from).collect::<Vec<_>>().join("\n");
+            format!("(from line {}) {}", from + 1, shortened(&rest, 700))
+        }
+        _ => shortened(&value.to_string(), 700),
+    }
+}
+
+/// How many lines two texts have in common at their beginning, but for their placeholders.
+fn common(want: Option<&Value>, got: Option<&Value>) -> usize {
+    let (Some(want), Some(got)) = (want.and_then(Value::as_str), got.and_then(Value::as_str))
+    else {
+        return 0;
+    };
+    want.lines().zip(got.lines()).take_while(|(a, b)| a == b || a.contains('<')).count()
 }
 
 fn shortened(text: &str, limit: usize) -> String {

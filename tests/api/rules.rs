@@ -153,11 +153,20 @@ pub(crate) const RULES: &[Rule] = &[
         because: "the recording says so: tags `undefined-winner` and `timing`",
         allows: Allows::At(explain::is_left_open),
     },
+    Rule {
+        id: "patch-media-listed",
+        because: AS_BUILT_IN,
+        allows: Allows::At(|case, difference| {
+            case.method == "PATCH"
+                && (case.want, case.got.status) == (415, 415)
+                && ["body.message", "body.details"].contains(&difference.path.as_str())
+        }),
+    },
     Rule { id: "protobuf", because: LATER, allows: Allows::At(explain::is_about_protobuf) },
     Rule {
         id: "templateinstances",
         because: LATER,
-        allows: Allows::At(|case, _| case.path.contains("templateinstances")),
+        allows: Allows::At(|case, _| explain::is_about_template_instances(case)),
     },
 ];
 
@@ -265,6 +274,31 @@ mod tests {
             verdict(&record, &answer(200, other)),
             "body.columnDefinitions body.rows[0].cells"
         );
+    }
+
+    #[test]
+    fn the_age_column_is_found_in_yaml_too() {
+        let column = |name: &str| {
+            format!("- description: of it\n  format: \"\"\n  name: {name}\n  type: x\n")
+        };
+        let table = |columns: &str, cells: &str| {
+            format!(
+                "columnDefinitions:\n{columns}kind: Table\nrows:\n- cells:\n{cells}  object:\n    a: b\n"
+            )
+        };
+        let record = record(
+            &json!({"method": "GET", "path": "/x"}),
+            &json!({"status": 200, "contentType": "application/yaml",
+                   "text": table(&column("Name"), "  - t\n")}),
+        );
+        let both = column("Name") + &column("Age");
+        let answer = Answer {
+            status: 200,
+            media: "application/yaml".to_owned(),
+            text: table(&both, "  - t\n  - \"2026-11-20T07:26:27Z\"\n"),
+            ..Answer::default()
+        };
+        assert_eq!(verdict(&record, &answer), "age-column");
     }
 
     #[test]

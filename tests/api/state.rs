@@ -26,6 +26,11 @@ pub(crate) fn left_out(record: &Record) -> Option<&'static str> {
     {
         return Some("apply");
     }
+    let message = want.body_filtered.as_ref().and_then(|digest| digest["message"].as_str());
+    if message.is_some_and(|message| message.starts_with("etcdserver: ")) {
+        // Ours would store it, and every revision after it would be another.
+        return Some("a limit of etcd");
+    }
     let expired = want.events.iter().flatten().any(|event| event["object"]["reason"] == "Expired");
     // The recorded store had been compacted; a fresh one remembers everything.
     (expired && asked.path.contains("resourceVersion=1&")).then_some("compacted history")

@@ -7,9 +7,9 @@ use crate::kubectl::Kubectl;
 
 fn three() -> Result<Kubectl> {
     let kubectl = Kubectl::new()?;
-    kubectl.create("b", "tier: web, n: '2'")?;
-    kubectl.create("a", "tier: web, n: '3'")?;
-    kubectl.create("c", "tier: db, n: '1'")?;
+    kubectl.create("b", "tier: web, order: '2'")?;
+    kubectl.create("a", "tier: web, order: '3'")?;
+    kubectl.create("c", "tier: db, order: '1'")?;
     Ok(kubectl)
 }
 
@@ -90,7 +90,7 @@ fn get_selects_by_label() -> Result<()> {
     let kubectl = three()?;
     let names = |selector| kubectl.ok(&["get", "templates", "-o", "name", "-l", selector]);
     assert_eq!(names("tier=web")?.lines().count(), 2);
-    assert_eq!(names("tier in (db),n!=3")?, "template.template.openshift.io/c\n");
+    assert_eq!(names("tier in (db),order!=3")?, "template.template.openshift.io/c\n");
     assert_eq!(names("!tier")?, "");
     assert_eq!(kubectl.ok(&["get", "templates", "-L", "tier"])?.matches(" db").count(), 1);
     Ok(())
@@ -124,7 +124,7 @@ fn get_pages_through_chunks() -> Result<()> {
 fn get_sorts_by_a_field() -> Result<()> {
     let kubectl = three()?;
     let sorted =
-        kubectl.ok(&["get", "templates", "--no-headers", "--sort-by={.metadata.labels.n}"])?;
+        kubectl.ok(&["get", "templates", "--no-headers", "--sort-by={.metadata.labels.order}"])?;
     let names: Vec<_> = sorted.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(names, ["c", "b", "a"]);
     Ok(())
@@ -143,7 +143,8 @@ fn get_reaches_all_namespaces() -> Result<()> {
 #[test]
 fn what_is_not_there_is_not_found() -> Result<()> {
     let kubectl = Kubectl::new()?;
-    let refused = kubectl.refused(&["get", "template", "nope"], "")?;
+    // In any other namespace kubectl asks next whether that exists, and reports on that.
+    let refused = kubectl.refused(&["get", "template", "nope", "--namespace=default"], "")?;
     assert!(refused.contains("Error from server (NotFound)"), "{refused}");
     assert!(refused.contains("templates.template.openshift.io \"nope\" not found"), "{refused}");
     let none = kubectl.run(&["get", "templates"])?;

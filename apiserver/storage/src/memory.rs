@@ -31,8 +31,10 @@ struct State {
 impl Memory {
     /// An empty store.
     pub fn new() -> Self {
-        let state =
-            State { now: Snapshot::empty(Revision::INITIAL), log: EventLog::new(Revision::ZERO) };
+        let state = State {
+            now: Snapshot::empty(Revision::INITIAL),
+            log: EventLog::new(Revision::INITIAL),
+        };
         Self { state: Arc::new(Mutex::new(state)), newest: watch::Sender::new(Revision::INITIAL) }
     }
 

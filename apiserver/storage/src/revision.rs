@@ -15,8 +15,10 @@ impl Revision {
 
     /// The revision of a store that was never written to.
     ///
-    /// It is 1, as in etcd, because clients read the resourceVersion `0` of an empty list as "any".
-    pub const INITIAL: Revision = Revision(1);
+    /// Not 0, because clients read the resourceVersion `0` of an empty list as "any". Not 1 either: no store hands
+    /// that out, so whoever comes with it has it from elsewhere (or made it up, to be told that it is too old) and
+    /// must hear that its history is gone. With etcd, compaction sees to that.
+    pub const INITIAL: Revision = Revision(2);
 
     /// The revision with this number.
     pub const fn new(number: u64) -> Self {

@@ -41,7 +41,7 @@ pub(super) struct Marks {
 impl Marks {
     /// Of a store that was never written to.
     pub(super) const FRESH: Marks =
-        Marks { revision: Revision::INITIAL, compacted: Revision::ZERO };
+        Marks { revision: Revision::INITIAL, compacted: Revision::INITIAL };
 
     /// Refuses revisions of which there is no history.
     pub(super) fn know(self, requested: Revision) -> crate::Result<()> {

@@ -62,11 +62,17 @@ fn listed(snapshot: &Snapshot, under: &str) -> Vec<String> {
     snapshot.list(&prefix(under)).map(|entry| entry.key.to_string()).collect()
 }
 
+/// What the watcher says next; it does not keep silent.
+async fn next(watcher: &mut Watcher) -> Result<Vec<Arc<Event>>> {
+    let patience = Duration::from_secs(60);
+    timeout(patience, watcher.next()).await.expect("there is something to say")
+}
+
 /// The next `count` events, in however many portions they come.
 async fn read(watcher: &mut Watcher, count: usize) -> Vec<Arc<Event>> {
     let mut events = Vec::new();
     while events.len() < count {
-        events.extend(watcher.next().await.unwrap());
+        events.extend(next(watcher).await.unwrap());
     }
     assert_eq!(events.len(), count);
     events
@@ -158,7 +164,7 @@ async fn the_current_state_and_what_follows_leave_no_gap() {
         let (snapshot, mut watcher) = cache.watch_current(&prefix("/a/"));
         complete = snapshot.len();
         if complete < 300 {
-            let first = watcher.next().await.unwrap()[0].clone();
+            let first = next(&mut watcher).await.unwrap()[0].clone();
             assert_eq!(first.revision, snapshot.revision().next());
         }
     }
@@ -181,13 +187,14 @@ async fn a_watch_resumes_from_recent_events() {
 #[tokio::test]
 async fn a_watch_resumes_from_the_backend_where_the_cache_has_forgotten() {
     let cache = forgetful().await;
+    let mut created = Vec::new();
     for name in 0..2000 {
-        create(&cache, &format!("/{}/{name}", name % 2)).await;
+        created.push(create(&cache, &format!("/{}/{name}", name % 2)).await);
     }
-    let mut watcher = cache.watch(&prefix("/1/"), Revision::new(1001)).await.unwrap();
+    let mut watcher = cache.watch(&prefix("/1/"), created[999]).await.unwrap();
     let events = read(&mut watcher, 500).await;
-    let revisions: Vec<_> = events.iter().map(|event| event.revision.get()).collect();
-    assert_eq!(revisions, (1003..=2001).step_by(2).collect::<Vec<_>>());
+    let revisions: Vec<_> = events.iter().map(|event| event.revision).collect();
+    assert_eq!(revisions, created[1001..].iter().step_by(2).copied().collect::<Vec<_>>());
     create(&cache, "/1/live").await;
     assert_eq!(shown(&read(&mut watcher, 1).await), ["+/1/live"]);
 }
@@ -195,13 +202,14 @@ async fn a_watch_resumes_from_the_backend_where_the_cache_has_forgotten() {
 #[tokio::test]
 async fn a_watch_from_compacted_history_is_refused() {
     let cache = forgetful().await;
+    let mut created = Vec::new();
     for name in 0..10 {
-        create(&cache, &format!("/{name}")).await;
+        created.push(create(&cache, &format!("/{name}")).await);
     }
-    cache.backend().compact(Revision::new(5)).await.unwrap();
-    let refused = cache.watch(&prefix("/"), Revision::new(4)).await.unwrap_err();
-    assert!(matches!(refused, Error::Compacted { oldest, .. } if oldest == Revision::new(5)));
-    assert!(cache.watch(&prefix("/"), Revision::new(5)).await.is_ok());
+    cache.backend().compact(created[5]).await.unwrap();
+    let refused = cache.watch(&prefix("/"), created[4]).await.unwrap_err();
+    assert!(matches!(refused, Error::Compacted { oldest, .. } if oldest == created[5]));
+    assert!(cache.watch(&prefix("/"), created[5]).await.is_ok());
     let refused = cache.watch(&prefix("/"), Revision::new(99)).await.unwrap_err();
     assert!(matches!(refused, Error::Future { .. }));
 }
@@ -216,8 +224,8 @@ async fn a_slow_watcher_ends_alone() {
         create(&cache, &format!("/a/{name}")).await;
         read(&mut quick, 1).await;
     }
-    assert!(matches!(slow.next().await, Err(Error::Slow)));
-    assert!(matches!(slow.next().await, Err(Error::Slow)));
+    assert!(matches!(next(&mut slow).await, Err(Error::Slow)));
+    assert!(matches!(next(&mut slow).await, Err(Error::Slow)));
     create(&cache, "/b/1").await;
     assert_eq!(shown(&read(&mut quiet, 1).await), ["+/b/1"]);
     assert_eq!(shown(&read(&mut quick, 1).await), ["+/b/1"]);
@@ -309,7 +317,7 @@ async fn watchers_end_with_the_cache_after_their_last_event() {
     create(&cache, "/a").await;
     drop(cache);
     read(&mut watcher, 1).await;
-    assert!(matches!(watcher.next().await, Err(Error::Closed)));
+    assert!(matches!(next(&mut watcher).await, Err(Error::Closed)));
 }
 
 #[tokio::test]

@@ -154,7 +154,7 @@ impl Run {
         if due.is_empty() {
             return;
         }
-        match seen.watcher.next().await {
+        match next(&mut seen.watcher).await {
             Ok(events) => {
                 assert!(!events.is_empty());
                 assert_eq!(events, due[..events.len()]);

@@ -30,6 +30,14 @@ impl Valve {
         &self.memories[usize::from(self.exchanged.load(Ordering::Relaxed))]
     }
 
+    /// Breaks the watches, and waits until they are.
+    async fn shut(&self) {
+        self.open.send_replace(false);
+        while self.open.receiver_count() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+
     async fn create(&self, name: &str) -> Revision {
         self.memory().put(&key(name), Bytes::new(), Expect::Absent).await.unwrap()
     }
@@ -93,7 +101,7 @@ async fn watchers_do_not_notice_an_outage() {
     let (_, mut watcher) = cache.watch_current(&prefix("/"));
     valve.create("/a").await;
     cache.fresh(soon()).await.unwrap();
-    valve.open.send_replace(false);
+    valve.shut().await;
     let unseen = valve.create("/b").await;
     let waited = cache.wait_until(unseen, Instant::now() + Duration::from_secs(1)).await;
     assert!(matches!(waited, Err(Error::Future { .. })));
@@ -106,8 +114,7 @@ async fn watchers_do_not_notice_an_outage() {
 #[tokio::test(start_paused = true)]
 async fn a_write_during_an_outage_is_acknowledged_without_the_cache() {
     let (valve, cache) = Valve::with_cache(1 << 20).await;
-    valve.open.send_replace(false);
-    tokio::task::yield_now().await;
+    valve.shut().await;
     let revision = create(&cache, "/a").await;
     assert!(cache.revision() < revision);
     assert!(cache.fresh(soon()).await.is_err());
@@ -123,8 +130,7 @@ async fn watchers_that_missed_events_for_good_are_told_so() {
     valve.create("/a/1").await;
     cache.fresh(soon()).await.unwrap();
     let before = cache.revision();
-    valve.open.send_replace(false);
-    tokio::task::yield_now().await;
+    valve.shut().await;
     valve.create("/a/2").await;
     let newest = valve.create("/a/3").await;
     valve.compact(newest).await.unwrap();
@@ -133,7 +139,7 @@ async fn watchers_that_missed_events_for_good_are_told_so() {
 
     assert_eq!(listed(&cache.snapshot(), "/"), ["/a/1", "/a/2", "/a/3"]);
     assert_eq!(shown(&read(&mut watcher, 1).await), ["+/a/1"]);
-    let missed = watcher.next().await.unwrap_err();
+    let missed = next(&mut watcher).await.unwrap_err();
     assert!(matches!(missed, Error::Compacted { oldest, .. } if oldest == newest));
     assert!(matches!(cache.watch(&prefix("/a/"), before).await, Err(Error::Compacted { .. })));
     let mut resumed = cache.watch(&prefix("/a/"), newest).await.unwrap();
@@ -152,13 +158,13 @@ async fn a_store_that_went_back_replaces_everything() {
     cache.snapshot_at(&prefix("/"), past).await.unwrap();
     read(&mut watcher, 2).await;
 
-    valve.open.send_replace(false);
+    valve.shut().await;
     valve.exchanged.store(true, Ordering::Relaxed);
     let restored = valve.create("/restored").await;
     assert!(restored < newest);
     valve.open.send_replace(true);
     // The end of the watcher is the sign that the cache has noticed.
-    assert!(matches!(watcher.next().await, Err(Error::Compacted { .. })));
+    assert!(matches!(next(&mut watcher).await, Err(Error::Compacted { .. })));
     let snapshot = cache.snapshot_at(&prefix("/"), past).await.unwrap();
     assert_eq!((snapshot.revision(), listed(&snapshot, "/")), (restored, vec!["/restored".into()]));
 }

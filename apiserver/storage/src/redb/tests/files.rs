@@ -134,10 +134,10 @@ async fn a_flipped_bit_anywhere_in_a_value_is_found() {
 #[tokio::test]
 async fn an_entry_that_the_history_does_not_know_is_found() {
     let home = tempfile::tempdir().unwrap();
-    create(&open(home.path()), "/a").await;
+    let known = create(&open(home.path()), "/a").await.get();
     let database = ::redb::Database::open(file(home.path())).unwrap();
     let txn = database.begin_write().unwrap();
-    txn.open_table(OBJECTS).unwrap().insert("/b", (2, b"".as_slice())).unwrap();
+    txn.open_table(OBJECTS).unwrap().insert("/b", (known, b"".as_slice())).unwrap();
     txn.commit().unwrap();
     drop(database);
     let damage = check(home.path()).unwrap_err().to_string();

@@ -115,8 +115,8 @@ fn json(document: &impl Serialize) -> Vec<u8> {
 
 /// `base64(sha256(G/V/Kind)[..8])`: it changes when objects are stored in another version.
 fn storage_version_hash(definition: &Definition) -> String {
-    let name = format!("{}/{}", definition.api_version(), definition.kind);
-    STANDARD.encode(&Sha256::digest(name)[..8])
+    let Definition { group, version, kind, .. } = definition;
+    STANDARD.encode(&Sha256::digest(format!("{group}/{version}/{kind}"))[..8])
 }
 
 /// The resources of a version, in the order of their names.

@@ -23,7 +23,7 @@ use crate::codec::negotiate::Wish;
 use crate::document::Document;
 use crate::request::RequestInfo;
 use crate::resource::ApiGroup;
-use crate::status::Error;
+use crate::status::{Error, Reason};
 
 use self::operation::{Kind, Operation};
 
@@ -103,7 +103,7 @@ impl OpenApi {
                         _ => moved(document, &location),
                     }
                 }
-                None => bare(StatusCode::NOT_FOUND),
+                None => wordless(Reason::NotFound),
             },
         })
     }
@@ -122,7 +122,7 @@ impl OpenApi {
 
     fn document(&self, document: &Document, headers: &HeaderMap) -> Response {
         if !accepts_json(headers) {
-            let mut response = bare(StatusCode::NOT_ACCEPTABLE);
+            let mut response = wordless(Reason::NotAcceptable);
             response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
             return response;
         }
@@ -187,11 +187,6 @@ fn path_parameters(path: &str) -> impl Iterator<Item = (&'static str, &'static s
     known.into_iter().filter(|(name, _)| path.contains(&format!("{{{name}}}")))
 }
 
-/// What an answer's code means.
-fn reason(code: u16) -> &'static str {
-    StatusCode::from_u16(code).ok().and_then(|code| code.canonical_reason()).unwrap_or_default()
-}
-
 /// Says which verb of which kind an operation is. kubectl finds operations by this.
 fn extend(out: &mut Value, operation: &Operation) {
     if let Some((action, Kind { group, version, kind })) = operation.about {
@@ -201,9 +196,11 @@ fn extend(out: &mut Value, operation: &Operation) {
     }
 }
 
-fn bare(status: StatusCode) -> Response {
+/// A failure without a `Status`: whoever reads these documents does not look at one.
+fn wordless(reason: Reason) -> Response {
     let mut response = Response::new(ResponseBody::empty());
-    *response.status_mut() = status;
+    *response.status_mut() =
+        StatusCode::from_u16(reason.code()).expect("every reason's code is between 100 and 999");
     response
 }
 

@@ -26,6 +26,9 @@ const WRITTEN: usize = 64 << 20;
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+    use std::path::PathBuf;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -65,6 +68,35 @@ mod tests {
             serde_json::Value::Array(items) => items.iter_mut().for_each(numerically),
             serde_json::Value::Object(members) => members.values_mut().for_each(numerically),
             _ => {}
+        }
+    }
+
+    /// Answers of a real server in YAML, with something for the placeholders that were quoted.
+    fn recorded() -> Option<Vec<String>> {
+        let beside = || concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/corpus").into();
+        let root = std::env::var_os("FORMWORK_CORPUS").map_or_else(beside, PathBuf::from);
+        let Ok(bytes) = std::fs::read(root.join("openshift/transcripts/api.ndjson.gz")) else {
+            println!("skipped: corpus not present");
+            return None;
+        };
+        let mut text = String::new();
+        flate2::read::MultiGzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+        let answers = text.lines().filter_map(|line| {
+            let exchange: serde_json::Value = serde_json::from_str(line).unwrap();
+            let response = &exchange["response"];
+            let is_yaml = response["contentType"] == "application/yaml";
+            let text = response["text"].as_str().filter(|_| is_yaml)?;
+            let text = text.replace("<time>", "2026-01-02T03:04:05Z");
+            Some(regex::Regex::new("<rv:([0-9]+)>").unwrap().replace_all(&text, "$1").into_owned())
+        });
+        Some(answers.collect())
+    }
+
+    #[test]
+    fn recorded_answers_are_written_byte_for_byte() {
+        for answer in recorded().unwrap_or_default() {
+            let json = to_json(&answer).unwrap().json;
+            assert_eq!(from_json(&json).unwrap(), answer);
         }
     }
 

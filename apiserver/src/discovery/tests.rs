@@ -43,13 +43,11 @@ fn a_version_lists_its_resources_and_subresources_with_the_verbs_that_work() {
 
 #[test]
 fn the_storage_version_hash_is_upstreams() {
-    let definition = Definition {
-        group: "template.openshift.io",
-        version: "v1",
-        kind: "Template",
-        ..sample::cart()
+    let hash = |group, version, kind| {
+        storage_version_hash(&Definition { group, version, kind, ..sample::cart() })
     };
-    assert_eq!(storage_version_hash(&definition), "utuWisMumJk=");
+    assert_eq!(hash("apps", "v1", "Deployment"), "8aSe+NMegvE=");
+    assert_eq!(hash("", "v1", "Pod"), "xPOwRZ+Yhw8=");
 }
 
 #[test]

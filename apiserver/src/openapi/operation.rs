@@ -33,9 +33,16 @@ pub(super) struct Operation {
     /// Parameters in the query besides `pretty`.
     pub(super) parameters: &'static [Parameter],
     pub(super) body: Option<Body>,
-    pub(super) code: u16,
+    pub(super) success: Success,
     pub(super) answer: Content,
     pub(super) produces: &'static [&'static str],
+}
+
+/// The usual outcome.
+#[derive(Clone, Copy)]
+pub(super) enum Success {
+    Ok,
+    Created,
 }
 
 /// A group, version and kind.
@@ -60,6 +67,22 @@ pub(super) enum Content {
     Defined(String),
     /// Any JSON object.
     Object,
+}
+
+impl Success {
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::Ok => "200",
+            Self::Created => "201",
+        }
+    }
+
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Created => "Created",
+        }
+    }
 }
 
 impl Api {
@@ -115,7 +138,7 @@ impl Api {
                     description: format!("Answers a {}; nothing is stored.", definition.kind),
                     parameters: parameter::WRITE,
                     body: Some(body(&kind, true)),
-                    code: 201,
+                    success: Success::Created,
                     answer: kind.clone(),
                     ..operation
                 });
@@ -162,7 +185,7 @@ impl Api {
                 description: format!("Creates a {name}."),
                 parameters: parameter::WRITE,
                 body: Some(body(kind, true)),
-                code: 201,
+                success: Success::Created,
                 answer: kind.clone(),
                 ..operation
             }
@@ -256,7 +279,7 @@ impl Api {
                 ),
                 parameters: parameter::WRITE,
                 body: Some(body(&own, true)),
-                code: 201,
+                success: Success::Created,
                 answer: kind.clone(),
                 ..operation
             }),
@@ -359,7 +382,7 @@ impl Made<'_> {
             about: Some((self.action, Kind { group, version, kind })),
             parameters: &[],
             body: None,
-            code: 200,
+            success: Success::Ok,
             answer: Content::Object,
             produces: MEDIA,
         }
@@ -376,7 +399,7 @@ fn discovery(path: String, description: &str, schema: &Schema) -> Operation {
         about: None,
         parameters: &[],
         body: None,
-        code: 200,
+        success: Success::Ok,
         answer: schema
             .definition()
             .map_or(Content::Object, |name| Content::Defined(name.to_owned())),

@@ -50,8 +50,8 @@ fn describe(operation: &Operation) -> Value {
         "consumes": consumes,
         "produces": operation.produces,
         "responses": {
-            operation.code.to_string(): {
-                "description": super::reason(operation.code),
+            operation.success.code(): {
+                "description": operation.success.words(),
                 "schema": reference(&operation.answer),
             },
             "401": { "description": "Unauthorized" },

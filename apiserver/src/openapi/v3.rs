@@ -47,8 +47,8 @@ fn describe(operation: &Operation) -> Value {
         "operationId": operation.id,
         "tags": [operation.tag],
         "responses": {
-            operation.code.to_string(): {
-                "description": super::reason(operation.code),
+            operation.success.code(): {
+                "description": operation.success.words(),
                 "content": content(&operation.answer, operation.produces),
             },
             "401": { "description": "Unauthorized" },

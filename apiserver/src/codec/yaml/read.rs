@@ -436,8 +436,8 @@ mod tests {
     #[test]
     fn an_object_becomes_json_sorted_by_key() {
         check(
-            "kind: Template\napiVersion: v1\nmetadata: {name: a}\nobjects:\n- b: 1\n  a: [x, 'y', y]\n- |\n  two\n  lines\n",
-            r#"{"apiVersion":"v1","kind":"Template","metadata":{"name":"a"},"objects":[{"a":["x","y",true],"b":1},"two\nlines\n"]}"#,
+            "kind: Pod\napiVersion: v1\nmetadata: {name: a}\nobjects:\n- b: 1\n  a: [x, 'y', y]\n- |\n  two\n  lines\n",
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"objects":[{"a":["x","y",true],"b":1},"two\nlines\n"]}"#,
         );
     }
 

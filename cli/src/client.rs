@@ -3,16 +3,19 @@
 //! Bodies travel as text, so that a template's objects are not read into a tree on the way.
 //! Warning headers go to standard error as kubectl prints them.
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
+use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, header};
+use kube::Config;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::core::Status;
-use kube::{Config, Error};
 use processor::Dialect;
 
 use crate::args::Connection;
 use crate::failure::Failure;
+
+const JSON: &str = "application/json";
 
 /// The two APIs that have Templates, in the order in which a bare name is looked for.
 const DIALECTS: [Dialect; 2] = [Dialect::OpenShift, Dialect::Proposal];
@@ -39,19 +42,19 @@ impl Client {
         let config = config(connection).await?;
         let namespace = connection.namespace.clone();
         let namespace = namespace.unwrap_or_else(|| config.default_namespace.clone());
+        Self::with(config, namespace).context("setting up the connection")
+    }
+
+    fn with(mut config: Config, namespace: String) -> anyhow::Result<Self> {
         let address = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
-        let inner = kube::Client::try_from(config).context("setting up the connection")?;
-        Ok(Client { inner, namespace, address })
+        // Somebody is waiting: kube-rs would try a server that says 503 for minutes.
+        config.default_retry = false;
+        Ok(Client { inner: kube::Client::try_from(config)?, namespace, address })
     }
 
     /// The namespace we work in.
     pub(crate) fn namespace(&self) -> &str {
         &self.namespace
-    }
-
-    /// kube-rs's client, for discovery.
-    pub(crate) fn kube(&self) -> &kube::Client {
-        &self.inner
     }
 
     /// The JSON of a stored template, and which API it was found in: the given one, or the first
@@ -104,7 +107,7 @@ impl Client {
         template: String,
     ) -> anyhow::Result<String> {
         let path = path(dialect, &self.namespace, "processedtemplates?fieldValidation=Warn");
-        match self.send(Method::POST, &path, template).await {
+        match self.send(Method::POST, &path, JSON, template).await {
             Ok(json) => Ok(json),
             Err(Refused::Status(status)) => Err(unable_to_process(&status)),
             Err(refused) => Err(refused.into()),
@@ -113,14 +116,25 @@ impl Client {
 
     /// GETs `path`.
     pub(crate) async fn get(&self, path: &str) -> Result<String, Refused> {
-        self.send(Method::GET, path, String::new()).await
+        self.get_as(path, JSON).await
     }
 
-    async fn send(&self, method: Method, path: &str, body: String) -> Result<String, Refused> {
+    /// GETs `path` in one of the media types of `accept`.
+    pub(crate) async fn get_as(&self, path: &str, accept: &str) -> Result<String, Refused> {
+        self.send(Method::GET, path, accept, String::new()).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        accept: &str,
+        body: String,
+    ) -> Result<String, Refused> {
         let mut request =
-            Request::builder().method(method).uri(path).header(header::ACCEPT, "application/json");
+            Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
         if !body.is_empty() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+            request = request.header(header::CONTENT_TYPE, JSON);
         }
         let request = request
             .body(Body::from(body.into_bytes()))
@@ -135,10 +149,7 @@ impl Client {
     }
 
     /// What went wrong before there was an answer, as kubectl says it.
-    pub(crate) fn unreachable(&self, error: Error) -> Refused {
-        if let Error::Api(status) = error {
-            return Refused::Status(status);
-        }
+    fn unreachable(&self, error: kube::Error) -> Refused {
         let error = anyhow::Error::new(error);
         let is_refused = error.chain().any(|cause| {
             cause
@@ -154,6 +165,27 @@ impl Client {
             format!("Unable to connect to the server: {:#}", error.root_cause())
         };
         Refused::Other(Failure::Several(vec![text]).into())
+    }
+}
+
+/// The text at `url`, from any web server and without credentials.
+///
+/// # Errors
+/// When it cannot be had; a redirection is not followed.
+pub(crate) async fn download(url: &str) -> anyhow::Result<String> {
+    let unreadable = || format!("unable to read URL {url:?}");
+    let uri: http::Uri = url.parse().with_context(unreadable)?;
+    let mut server = uri.into_parts();
+    let path = server.path_and_query.replace(PathAndQuery::from_static("/"));
+    let config = Config::new(http::Uri::from_parts(server).with_context(unreadable)?);
+    let client = Client::with(config, String::new()).with_context(unreadable)?;
+    let path = path.as_ref().map_or("/", PathAndQuery::as_str);
+    match client.get_as(path, "*/*").await {
+        Ok(text) => Ok(text),
+        Err(Refused::Status(status)) => {
+            bail!("unable to read URL {url:?}, server reported {}", status.code)
+        }
+        Err(Refused::Other(error)) => Err(error),
     }
 }
 
@@ -198,18 +230,18 @@ async fn config(connection: &Connection) -> anyhow::Result<Config> {
     }
 }
 
-/// The `Status` of a failed answer; one made up when the answer is none, as from a proxy.
+/// The `Status` of a failed answer; one made up, as kubectl does, when the answer is none: a
+/// proxy's, or the list of paths that an API server gives for an unknown one.
 fn status(code: StatusCode, text: &str) -> Box<Status> {
-    match serde_json::from_str::<Status>(text) {
-        Ok(status) if status.is_failure() => Box::new(Status { code: code.as_u16(), ..status }),
-        _ => {
-            let text = match text.trim() {
-                "" => code.to_string(),
-                text => text.to_owned(),
-            };
-            Status::failure(&text, "").with_code(code.as_u16()).boxed()
+    let status = match serde_json::from_str::<Status>(text) {
+        Ok(status) if status.is_failure() => status,
+        _ if code == StatusCode::NOT_FOUND => {
+            Status::failure("the server could not find the requested resource", "NotFound")
         }
-    }
+        _ if text.trim().is_empty() => Status::failure(&code.to_string(), ""),
+        _ => Status::failure(text.trim(), ""),
+    };
+    status.with_code(code.as_u16()).boxed()
 }
 
 /// `oc` shows the causes without their fields: the processor's texts name the parameter anyway.
@@ -285,9 +317,10 @@ mod tests {
     #[test]
     fn an_answer_that_is_no_status_is_its_own_message() {
         assert_eq!(
-            status(StatusCode::NOT_FOUND, "404 page not found\n").message,
-            "404 page not found"
+            status(StatusCode::NOT_FOUND, r#"{"paths":["/apis"]}"#).message,
+            "the server could not find the requested resource"
         );
+        assert_eq!(status(StatusCode::BAD_GATEWAY, "down\n").message, "down");
         assert_eq!(status(StatusCode::BAD_GATEWAY, "").message, "502 Bad Gateway");
         assert_eq!(status(StatusCode::BAD_GATEWAY, "").code, 502);
     }

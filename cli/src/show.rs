@@ -22,7 +22,7 @@ pub(crate) async fn run(args: Parameters, connection: &Connection) -> anyhow::Re
     };
     let client = match source {
         Source::Stored { .. } => Some(Client::new(connection).await?),
-        Source::File(_) | Source::Stdin => None,
+        Source::File(_) | Source::Url(_) | Source::Stdin => None,
     };
     let found = source.read(client.as_ref()).await?;
     for notice in &found.notices {

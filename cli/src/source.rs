@@ -13,7 +13,7 @@ use processor::{Dialect, Template};
 use serde_json::value::RawValue;
 
 use crate::body::{Body, NotATemplate};
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::yaml;
 
 /// Where to read a template.
@@ -21,6 +21,8 @@ use crate::yaml;
 pub(crate) enum Source {
     /// A file, by its path.
     File(String),
+    /// A file on the web, by its URL.
+    Url(String),
     /// Standard input.
     Stdin,
     /// A template stored in the server.
@@ -50,11 +52,12 @@ impl Source {
     pub(crate) fn from_filename(filename: &str) -> Self {
         match filename {
             "-" => Source::Stdin,
+            url if is_url(url) => Source::Url(url.to_owned()),
             path => Source::File(path.to_owned()),
         }
     }
 
-    /// An argument: `-`, what starts with `/`, `./` or `../` and what ends in `.json`, `.yaml` or
+    /// An argument: `-`, a URL, what starts with `/`, `./` or `../` and what ends in `.json`, `.yaml` or
     /// `.yml` is a file, unless it has the stored form `NAMESPACE//NAME`. All else is a name. The
     /// resource may have its group, as `kubectl get -o name` prints it.
     ///
@@ -63,7 +66,8 @@ impl Source {
     pub(crate) fn from_argument(argument: &str) -> anyhow::Result<Self> {
         let is_path = ["/", "./", "../"].iter().any(|start| argument.starts_with(start));
         let is_document = [".json", ".yaml", ".yml"].iter().any(|end| argument.ends_with(end));
-        if argument == "-" || is_path || is_document && !argument.contains("//") {
+        if argument == "-" || is_url(argument) || is_path || is_document && !argument.contains("//")
+        {
             return Ok(Source::from_filename(argument));
         }
         let parts: Vec<&str> = argument.trim().split('/').collect();
@@ -92,6 +96,7 @@ impl Source {
     pub(crate) async fn read(&self, client: Option<&Client>) -> anyhow::Result<Found> {
         match self {
             Source::File(path) => self.first(&read_file(path)?),
+            Source::Url(url) => self.first(&client::download(url).await?),
             Source::Stdin => {
                 let mut text = String::new();
                 io::stdin().read_to_string(&mut text).context("reading standard input")?;
@@ -150,7 +155,7 @@ impl Found {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::File(path) => f.write_str(path),
+            Source::File(place) | Source::Url(place) => f.write_str(place),
             Source::Stdin => f.write_str("STDIN"),
             Source::Stored { namespace: Some(namespace), name, .. } => {
                 write!(f, "{namespace}/{name}")
@@ -158,6 +163,10 @@ impl fmt::Display for Source {
             Source::Stored { namespace: None, name, .. } => f.write_str(name),
         }
     }
+}
+
+fn is_url(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
 }
 
 fn read_file(path: &str) -> anyhow::Result<String> {
@@ -237,6 +246,8 @@ mod tests {
             assert_eq!(Source::from_argument(path).unwrap(), Source::File(path.to_owned()));
         }
         assert_eq!(Source::from_argument("-").unwrap(), Source::Stdin);
+        let url = "https://example.com//t";
+        assert_eq!(Source::from_argument(url).unwrap(), Source::Url(url.to_owned()));
     }
 
     fn first(text: &str) -> anyhow::Result<Found> {

@@ -1,12 +1,17 @@
 //! Which kinds the server has, and what kubectl's users call them.
 //!
-//! kube-rs's own discovery drops short names, so its requests are used and the answers read here.
+//! kube-rs's own discovery drops short names, so only its types are used here.
 //! Of a resource served in several versions the group's preferred one is kept.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIResource, APIResourceList};
-use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
+use anyhow::Context;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroupList, APIResource, APIResourceList};
+use kube::core::discovery::v2::{
+    ACCEPT_AGGREGATED_DISCOVERY_V2, APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use crate::client::Client;
+use crate::client::{Client, Refused};
 
 /// Kinds that record what happens and are never part of an application, by group and plural.
 const RECORDS: [(&str, &str); 7] = [
@@ -82,16 +87,34 @@ impl Resource {
 /// # Errors
 /// When the server does not answer. A group that does not answer is left out with a warning.
 pub(super) async fn resources(client: &Client) -> anyhow::Result<Vec<Resource>> {
-    let kube = client.kube();
-    let core = kube.list_core_api_versions_aggregated().await;
-    let groups = kube.list_api_groups_aggregated().await;
-    let core = core.map_err(|error| client.unreachable(error))?;
-    let groups = groups.map_err(|error| client.unreachable(error))?;
-    // Servers before 1.26 answer in the old form, which has no items.
-    if core.items.is_empty() && groups.items.is_empty() {
+    let core = aggregated(client, "/api").await?;
+    let groups = aggregated(client, "/apis").await?;
+    let Some(groups) = groups else {
         return one_by_one(client).await;
+    };
+    Ok(core.iter().flatten().chain(&groups).flat_map(of_group).collect())
+}
+
+/// The groups below `root`. Nothing if the server answers in the form from before 1.26, one
+/// request for each group.
+async fn aggregated(client: &Client, root: &str) -> anyhow::Result<Option<Vec<APIGroupDiscovery>>> {
+    let text = match client.get_as(root, ACCEPT_AGGREGATED_DISCOVERY_V2).await {
+        Ok(text) => text,
+        // Formwork by itself has no core group.
+        Err(Refused::Status(status)) if status.code == 404 => return Ok(None),
+        Err(refused) => return Err(refused.into()),
+    };
+    let answer: Value = parse(root, &text)?;
+    if answer["kind"] == "APIGroupDiscoveryList" {
+        let list: APIGroupDiscoveryList = parse(root, &text)?;
+        Ok(Some(list.items))
+    } else {
+        Ok(None)
     }
-    Ok(core.items.iter().chain(&groups.items).flat_map(of_group).collect())
+}
+
+fn parse<T: DeserializeOwned>(path: &str, text: &str) -> anyhow::Result<T> {
+    serde_json::from_str(text).with_context(|| format!("answer of {path}"))
 }
 
 fn of_group(group: &APIGroupDiscovery) -> Vec<Resource> {
@@ -124,23 +147,26 @@ fn of_resource(group: &str, version: &str, resource: &APIResourceDiscovery) -> R
     }
 }
 
-/// Discovery by one request per group version.
+/// Discovery by one request for each group, in its preferred version.
 async fn one_by_one(client: &Client) -> anyhow::Result<Vec<Resource>> {
-    let kube = client.kube();
-    let core = kube.list_core_api_resources("v1").await;
-    let mut resources = of_list(&core.map_err(|error| client.unreachable(error))?);
-    let groups = kube.list_api_groups().await.map_err(|error| client.unreachable(error))?;
+    let mut resources = match client.get("/api/v1").await {
+        Ok(text) => of_list(&parse("/api/v1", &text)?),
+        Err(Refused::Status(status)) if status.code == 404 => Vec::new(),
+        Err(refused) => return Err(refused.into()),
+    };
+    let groups: APIGroupList = parse("/apis", &client.get("/apis").await?)?;
     for group in groups.groups {
-        let Some(version) = group.preferred_version.as_ref().or_else(|| group.versions.first())
-        else {
+        let version = group.preferred_version.or_else(|| group.versions.into_iter().next());
+        let Some(version) = version.map(|version| version.group_version) else {
             continue;
         };
-        match kube.list_api_group_resources(&version.group_version).await {
-            Ok(list) => resources.extend(of_list(&list)),
-            Err(error) => eprintln!(
-                "Warning: couldn't get resource list for {}: {error}",
-                version.group_version
-            ),
+        let path = format!("/apis/{version}");
+        match client.get(&path).await {
+            Ok(text) => resources.extend(of_list(&parse(&path, &text)?)),
+            Err(Refused::Status(status)) => {
+                eprintln!("Warning: couldn't get resource list for {version}: {}", status.message);
+            }
+            Err(refused) => return Err(refused.into()),
         }
     }
     Ok(resources)

@@ -120,3 +120,39 @@ fn what_cannot_be_exported_is_refused() {
         "error: nothing to export in namespace \"here\"\n"
     );
 }
+
+#[test]
+fn servers_without_aggregated_discovery_are_asked_group_by_group() {
+    let core = r#"{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[
+        {"name":"services","singularName":"service","namespaced":true,"kind":"Service","verbs":["create","list"],"shortNames":["svc"]},
+        {"name":"services/status","singularName":"","namespaced":true,"kind":"Service","verbs":["get"]}]}"#;
+    let groups = r#"{"kind":"APIGroupList","apiVersion":"v1","groups":[
+        {"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}],"preferredVersion":{"groupVersion":"apps/v1","version":"v1"}},
+        {"name":"down","versions":[{"groupVersion":"down/v1","version":"v1"}]}]}"#;
+    let apps = r#"{"kind":"APIResourceList","groupVersion":"apps/v1","resources":[
+        {"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment","verbs":["create","list"]}]}"#;
+    let server = Server::start(&[
+        ("GET /api", Answer::ok(r#"{"kind":"APIVersions","versions":["v1"]}"#)),
+        ("GET /api/v1", Answer::ok(core)),
+        ("GET /apis", Answer::ok(groups)),
+        ("GET /apis/apps/v1", Answer::ok(apps)),
+        ("GET /apis/down/v1", Answer::status(503, "service unavailable")),
+        ("GET /api/v1/namespaces/here/services?limit=500", Answer::ok(SERVICES)),
+        ("GET /apis/apps/v1/namespaces/here/deployments?limit=500", Answer::ok(r#"{"items":[]}"#)),
+    ]);
+    let (out, err) = run(&server, &["svc,deployment.apps"]).said();
+    assert!(out.contains("kind: Service\n"), "{out}");
+    assert_eq!(err, "Warning: couldn't get resource list for down/v1: service unavailable\n");
+}
+
+#[test]
+fn a_server_without_a_core_group_has_the_others() {
+    let server = Server::start(&[
+        ("GET /apis", Answer::ok(GROUPS)),
+        (
+            "GET /apis/apps/v1/namespaces/here/deployments?limit=500",
+            Answer::ok(r#"{"items":[{"metadata":{"name":"d"}}]}"#),
+        ),
+    ]);
+    assert!(run(&server, &["all"]).quietly().contains("kind: Deployment\n"));
+}

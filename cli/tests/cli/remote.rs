@@ -151,13 +151,25 @@ fn the_form_of_a_stored_template_is_the_servers() {
 }
 
 #[test]
+fn a_template_may_be_read_from_a_url() {
+    let template = "apiVersion: v1\nkind: Template\nparameters: [{name: FROM_THE_WEB}]\n";
+    let server = Server::start(&[("GET /dir/t.yaml?raw=1", Answer::ok(template))]);
+    let url = server.url() + "/dir/t.yaml?raw=1";
+    assert!(Run::new(&["parameters", &url]).go().quietly().contains("FROM_THE_WEB"));
+    assert!(Run::new(&["process", "--local", "-f", &url]).go().quietly().contains("null"));
+    let url = server.url() + "/none";
+    assert_eq!(
+        Run::new(&["parameters", &url]).go().refused(),
+        format!("error: unable to read URL {url:?}, server reported 404\n")
+    );
+}
+
+#[test]
 fn a_server_that_is_not_there_is_named() {
     let server = Server::start(&[]);
     let text = std::fs::read_to_string(&server.kubeconfig).unwrap();
-    let port = text.split("127.0.0.1:").nth(1).unwrap().split('\'').next().unwrap();
     // Port 1 of the loopback: nobody serves there.
-    std::fs::write(&server.kubeconfig, text.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:1"))
-        .unwrap();
+    std::fs::write(&server.kubeconfig, text.replace(&server.url(), "http://127.0.0.1:1")).unwrap();
     assert_eq!(
         run(&server, &["process", "t"]).refused(),
         "The connection to the server 127.0.0.1:1 was refused - did you specify the right host or port?\n"

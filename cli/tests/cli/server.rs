@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -30,6 +30,7 @@ pub(crate) struct Answer {
 pub(crate) struct Server {
     received: Arc<Mutex<Vec<Received>>>,
     pub(crate) kubeconfig: PathBuf,
+    address: SocketAddr,
     _folder: tempfile::TempDir,
 }
 
@@ -72,7 +73,12 @@ impl Server {
              users: [{{name: u, user: {{}}}}]\n"
         );
         std::fs::write(&kubeconfig, text).unwrap();
-        Server { received, kubeconfig, _folder: folder }
+        Server { received, kubeconfig, address, _folder: folder }
+    }
+
+    /// Where it serves, without a path.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// The requests so far, in order.

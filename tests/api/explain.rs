@@ -239,6 +239,14 @@ pub(crate) fn speaks_of_its_own_parts(case: &Case<'_>, difference: &Difference) 
     }
 }
 
+/// The record of a manager that applied, or the revision of what it applied.
+pub(crate) fn is_about_an_apply(case: &Case<'_>, difference: &Difference) -> bool {
+    let body = case.record.response.as_ref().and_then(|want| want.body.as_ref());
+    body.is_some_and(|body| body.to_string().contains(r#""operation":"Apply""#))
+        && (difference.path.contains("managedFields")
+            || difference.path.ends_with("resourceVersion"))
+}
+
 /// What the recorded server decides by chance: which of two equal keys wins, how many bookmarks come.
 pub(crate) fn is_left_open(case: &Case<'_>, difference: &Difference) -> bool {
     let tagged = |name: &str| case.record.tags.iter().any(|tag| tag == name);

@@ -154,10 +154,11 @@ impl Replay<'_> {
 
     fn request(&self, record: &Record) -> Result<Request> {
         let asked = record.request()?;
-        let mut request = Request::new(
-            Method::from_bytes(asked.method.as_bytes())?,
-            self.bindings.fill(&asked.path),
-        );
+        let mut path = self.bindings.fill(&asked.path);
+        if state::leaves_no_trace(record) {
+            path.push_str("?dryRun=All");
+        }
+        let mut request = Request::new(Method::from_bytes(asked.method.as_bytes())?, path);
         for (name, value) in &asked.headers {
             request = request.header(name, value);
         }

@@ -38,6 +38,11 @@ impl Tally {
         tally
     }
 
+    /// Whether the rule explained anything.
+    pub(crate) fn uses(&self, rule: &str) -> bool {
+        self.rules.contains_key(rule)
+    }
+
     pub(crate) fn compared(&self) -> usize {
         self.equal + self.allowed + self.unexplained
     }

@@ -58,6 +58,8 @@ async fn recorded_exchanges_are_answered_as_recorded_or_differ_by_a_rule() -> Re
     }
     let total = Tally::of(outcomes.iter().flat_map(|(_, outcomes)| outcomes));
     assert_eq!(total.unexplained, 0, "no rule explains these:\n{unexplained}");
+    let unused: Vec<_> = RULES.iter().map(|rule| rule.id).filter(|id| !total.uses(id)).collect();
+    assert!(!only.is_empty() || unused.is_empty(), "nothing differs by {unused:?} any more");
     assert!(
         total.equal * 100 >= total.compared() * EQUAL_AT_LEAST,
         "{} of {} are equal",

@@ -1,6 +1,8 @@
 //! The documents speak of what is there, and of nothing that is only on the author's machine.
 
-use anyhow::Result;
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
 
 use crate::source::{self, Source};
 
@@ -43,6 +45,45 @@ fn links(text: &str) -> Vec<&str> {
                 .then_some(file)
         })
         .collect()
+}
+
+/// The modules that a code map's table for `krate` names, one at the beginning of each row.
+fn mapped(map: &str, krate: &str) -> Option<BTreeSet<String>> {
+    let (_, section) = map.split_once(&format!("\n### `{krate}`\n"))?;
+    let section = section.split("\n#").next().unwrap_or_default();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    Some(rows.map(|(module, _)| module.to_owned()).collect())
+}
+
+/// The modules at the top of a crate, by its files.
+fn modules(krate: &str) -> Result<BTreeSet<String>> {
+    let source = format!("{krate}/src/");
+    let files = source::files(&source, "rs")?;
+    let names = files.iter().filter_map(|file| {
+        let rest = file.path.strip_prefix(&source)?;
+        Some(rest.split_once('/').map_or(rest.trim_end_matches(".rs"), |(folder, _)| folder))
+    });
+    let names = names.filter(|name| !["lib", "main"].contains(name));
+    Ok(names.map(str::to_owned).collect())
+}
+
+#[test]
+fn the_code_map_has_every_module_and_no_other() -> Result<()> {
+    let map = std::fs::read_to_string(source::root().join("ARCHITECTURE.md"))?;
+    for krate in CRATES.iter().filter(|krate| !["tests", "hack"].contains(krate)) {
+        let mapped = mapped(&map, krate).with_context(|| format!("{krate} has no section"))?;
+        assert_eq!(mapped, modules(krate)?, "left: the map, right: {krate}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_module_outside_the_map_is_found() {
+    let map = "x\n### `a`\n\n| `one` | first |\n| `two` | |\n\n### `b`\n\n| `three` | |\n";
+    let names = |krate| mapped(map, krate).unwrap_or_default().into_iter().collect::<Vec<_>>();
+    assert_eq!(names("a"), ["one", "two"]);
+    assert_eq!(names("b"), ["three"]);
+    assert_eq!(names("c"), [""; 0]);
 }
 
 #[test]

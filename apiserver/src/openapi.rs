@@ -7,6 +7,7 @@
 
 mod operation;
 mod parameter;
+mod resource;
 mod v2;
 mod v3;
 

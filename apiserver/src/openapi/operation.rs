@@ -3,15 +3,12 @@
 
 use schema::{Schema, meta};
 
-use super::parameter::{self, Parameter};
-use crate::resource::{Action, ApiGroup, ApiVersion, Definition, Resource, Serves, Subresource};
+use super::parameter::Parameter;
+use super::resource::{self, Place};
+use crate::resource::{ApiGroup, ApiVersion};
 
 /// What bodies may be, and what answers can be.
 pub(super) const MEDIA: &[&str] = &["application/json", "application/yaml"];
-const WATCHABLE: &[&str] =
-    &["application/json", "application/yaml", "application/json;stream=watch"];
-/// What a PATCH may be. kubectl sends a strategic merge patch only where it is listed.
-const PATCHES: &[&str] = &["application/json-patch+json", "application/merge-patch+json"];
 
 /// Operations, and the schemas that they refer to.
 #[derive(Default)]
@@ -109,7 +106,7 @@ impl Api {
         };
         let mut api = Self { operations: vec![operation], schemas: vec![schema] };
         for resource in &version.resources {
-            api.resource(&place, resource);
+            resource::describe(&mut api, &place, resource);
         }
         api
     }
@@ -120,272 +117,14 @@ impl Api {
         self.schemas.append(&mut other.schemas);
     }
 
-    fn resource(&mut self, place: &Place, resource: &Resource) {
-        let definition = &resource.definition;
-        let paths = Paths::of(definition);
-        let kind = self.content(&definition.schema);
-        match &resource.serves {
-            Serves::Created(_) => {
-                let operation = Made {
-                    place,
-                    definition,
-                    method: "post",
-                    action: "post",
-                    verb: "create",
-                    name: paths.name(),
-                };
-                self.add(operation.at(&paths.collection), |operation| Operation {
-                    description: format!("Answers a {}; nothing is stored.", definition.kind),
-                    parameters: parameter::WRITE,
-                    body: Some(body(&kind, true)),
-                    success: Success::Created,
-                    answer: kind.clone(),
-                    ..operation
-                });
-            }
-            Serves::Stored(strategy) => {
-                self.collection(place, definition, &paths, &kind);
-                let deleted = if strategy.returns_deleted() {
-                    kind.clone()
-                } else {
-                    self.content(&meta::status())
-                };
-                self.object(place, definition, &paths, &kind, &deleted);
-            }
-        }
-        for subresource in &resource.subresources {
-            self.subresource(place, definition, &paths, &kind, subresource);
-        }
-    }
-
-    fn collection(
-        &mut self,
-        place: &Place,
-        definition: &Definition,
-        paths: &Paths,
-        kind: &Content,
-    ) {
-        let list = self.content(&Schema::list_of(&definition.schema));
-        let status = self.content(&meta::status());
-        let options = self.content(&meta::delete_options());
-        let name = definition.kind;
-        let made =
-            |method, action, verb, name| Made { place, definition, method, action, verb, name };
-        self.add(made("get", "list", "list", paths.name()).at(&paths.collection), |operation| {
-            Operation {
-                description: format!("Lists or watches objects of kind {name}."),
-                parameters: parameter::LIST,
-                answer: list.clone(),
-                produces: WATCHABLE,
-                ..operation
-            }
-        });
-        self.add(made("post", "post", "create", paths.name()).at(&paths.collection), |operation| {
-            Operation {
-                description: format!("Creates a {name}."),
-                parameters: parameter::WRITE,
-                body: Some(body(kind, true)),
-                success: Success::Created,
-                answer: kind.clone(),
-                ..operation
-            }
-        });
-        let all = format!("Collection{}", paths.name());
-        self.add(
-            made("delete", "deletecollection", "delete", all).at(&paths.collection),
-            |operation| Operation {
-                description: format!("Deletes objects of kind {name}."),
-                parameters: parameter::DELETE_COLLECTION,
-                body: Some(body(&options, false)),
-                answer: status,
-                ..operation
-            },
-        );
-        if let Some(everywhere) = &paths.everywhere {
-            let all = format!("{name}ForAllNamespaces");
-            self.add(made("get", "list", "list", all).at(everywhere), |operation| Operation {
-                description: format!("Lists or watches objects of kind {name} in all namespaces."),
-                parameters: parameter::LIST,
-                answer: list,
-                produces: WATCHABLE,
-                ..operation
-            });
-        }
-    }
-
-    fn object(
-        &mut self,
-        place: &Place,
-        definition: &Definition,
-        paths: &Paths,
-        kind: &Content,
-        deleted: &Content,
-    ) {
-        let options = self.content(&meta::delete_options());
-        let patch = self.content(&meta::patch());
-        let name = definition.kind;
-        let made = |method, verb| {
-            Made { place, definition, method, action: method, verb, name: paths.name() }
-                .at(&paths.object)
-        };
-        self.add(made("get", "read"), |operation| Operation {
-            description: format!("Reads a {name}."),
-            answer: kind.clone(),
-            ..operation
-        });
-        self.add(made("put", "replace"), |operation| Operation {
-            description: format!("Replaces a {name}."),
-            parameters: parameter::WRITE,
-            body: Some(body(kind, true)),
-            answer: kind.clone(),
-            ..operation
-        });
-        self.add(made("delete", "delete"), |operation| Operation {
-            description: format!("Deletes a {name}."),
-            parameters: parameter::DELETE,
-            body: Some(body(&options, false)),
-            answer: deleted.clone(),
-            ..operation
-        });
-        self.add(made("patch", "patch"), |operation| Operation {
-            description: format!("Changes parts of a {name}."),
-            parameters: parameter::WRITE,
-            body: Some(Body { content: patch, media: PATCHES, required: true }),
-            answer: kind.clone(),
-            ..operation
-        });
-    }
-
-    fn subresource(
-        &mut self,
-        place: &Place,
-        parent: &Definition,
-        paths: &Paths,
-        kind: &Content,
-        subresource: &Subresource,
-    ) {
-        let definition = &subresource.definition;
-        let own = self.content(&definition.schema);
-        let path = format!("{}/{}", paths.object, subresource.name);
-        let name = format!("{}{}", paths.name(), camel(subresource.name));
-        let made = |method, action, verb| {
-            Made { place, definition, method, action, verb, name: name.clone() }.at(&path)
-        };
-        match &subresource.action {
-            Action::Post(_) => self.add(made("post", "post", "create"), |operation| Operation {
-                description: format!(
-                    "Answers a {} to a {}; nothing is stored.",
-                    parent.kind, definition.kind
-                ),
-                parameters: parameter::WRITE,
-                body: Some(body(&own, true)),
-                success: Success::Created,
-                answer: kind.clone(),
-                ..operation
-            }),
-            Action::Get(_) => self.add(made("get", "get", "read"), |operation| Operation {
-                description: format!("Reads {} of a {}.", subresource.name, parent.kind),
-                answer: own,
-                ..operation
-            }),
-        }
-    }
-
-    fn add(&mut self, operation: Operation, complete: impl FnOnce(Operation) -> Operation) {
-        self.operations.push(complete(operation));
-    }
-
     /// A reference to a schema, which is remembered.
-    fn content(&mut self, schema: &Schema) -> Content {
+    pub(super) fn content(&mut self, schema: &Schema) -> Content {
         let Some(name) = schema.definition() else { return Content::Object };
         let name = name.to_owned();
         if !self.schemas.iter().any(|known| known.definition() == Some(&name)) {
             self.schemas.push(schema.clone());
         }
         Content::Defined(name)
-    }
-}
-
-/// What the operations of an API version share.
-struct Place {
-    /// In names: `ShopExampleV1`.
-    prefix: String,
-    /// `shopExample_v1`.
-    tag: String,
-}
-
-impl Place {
-    fn new(group: &str, version: &str) -> Self {
-        let camel_group = camel(group);
-        let tag = format!("{}_{version}", lower_first(&camel_group));
-        Self { prefix: format!("{camel_group}{}", camel(version)), tag }
-    }
-}
-
-/// Where a resource is.
-struct Paths {
-    collection: String,
-    object: String,
-    /// The collection of all namespaces.
-    everywhere: Option<String>,
-    /// What its operations are named for.
-    subject: String,
-    scope: &'static str,
-}
-
-impl Paths {
-    fn of(definition: &Definition) -> Self {
-        let Definition { group, version, plural, singular, kind, .. } = definition;
-        let root = format!("/apis/{group}/{version}");
-        let namespaced = definition.is_namespaced();
-        let collection = if namespaced {
-            format!("{root}/namespaces/{{namespace}}/{plural}")
-        } else {
-            format!("{root}/{plural}")
-        };
-        // Several resources may answer the same kind.
-        let subject =
-            if kind.to_lowercase() == *singular { (*kind).to_owned() } else { camel(singular) };
-        Self {
-            object: format!("{collection}/{{name}}"),
-            everywhere: namespaced.then(|| format!("{root}/{plural}")),
-            collection,
-            subject,
-            scope: if namespaced { "Namespaced" } else { "" },
-        }
-    }
-
-    fn name(&self) -> String {
-        format!("{}{}", self.scope, self.subject)
-    }
-}
-
-/// The beginning of an operation.
-struct Made<'a> {
-    place: &'a Place,
-    definition: &'a Definition,
-    method: &'static str,
-    action: &'static str,
-    verb: &'static str,
-    name: String,
-}
-
-impl Made<'_> {
-    fn at(self, path: &str) -> Operation {
-        let Definition { group, version, kind, .. } = *self.definition;
-        Operation {
-            path: path.to_owned(),
-            method: self.method,
-            id: format!("{}{}{}", self.verb, self.place.prefix, self.name),
-            tag: self.place.tag.clone(),
-            description: String::new(),
-            about: Some((self.action, Kind { group, version, kind })),
-            parameters: &[],
-            body: None,
-            success: Success::Ok,
-            answer: Content::Object,
-            produces: MEDIA,
-        }
     }
 }
 
@@ -407,12 +146,8 @@ fn discovery(path: String, description: &str, schema: &Schema) -> Operation {
     }
 }
 
-fn body(content: &Content, required: bool) -> Body {
-    Body { content: content.clone(), media: MEDIA, required }
-}
-
 /// `shop.example` as `ShopExample`.
-fn camel(name: &str) -> String {
+pub(super) fn camel(name: &str) -> String {
     let capital = |part: &str| {
         let (first, rest) = part.split_at(part.chars().next().map_or(0, char::len_utf8));
         first.to_uppercase() + rest
@@ -420,7 +155,7 @@ fn camel(name: &str) -> String {
     name.trim_end_matches(".k8s.io").split(['.', '-']).map(capital).collect()
 }
 
-fn lower_first(name: &str) -> String {
+pub(super) fn lower_first(name: &str) -> String {
     let (first, rest) = name.split_at(name.chars().next().map_or(0, char::len_utf8));
     first.to_lowercase() + rest
 }

@@ -1,0 +1,236 @@
+//! The operations of one resource: its verbs, on each of its paths.
+
+use schema::{Schema, meta};
+
+use super::operation::{Api, Body, Content, Kind, MEDIA, Operation, Success, camel, lower_first};
+use super::parameter;
+use crate::resource::{Action, Definition, Resource, Serves, Subresource};
+
+const WATCHABLE: &[&str] =
+    &["application/json", "application/yaml", "application/json;stream=watch"];
+/// What a PATCH may be. kubectl sends a strategic merge patch only where it is listed.
+const PATCHES: &[&str] = &["application/json-patch+json", "application/merge-patch+json"];
+
+/// Adds the operations of a resource and its subresources.
+pub(super) fn describe(api: &mut Api, place: &Place, resource: &Resource) {
+    let definition = &resource.definition;
+    let described = Described {
+        place,
+        definition,
+        paths: Paths::of(definition),
+        kind: api.content(&definition.schema),
+    };
+    match &resource.serves {
+        Serves::Created(_) => described.created(api),
+        Serves::Stored(strategy) => {
+            described.collection(api);
+            let deleted = if strategy.returns_deleted() {
+                described.kind.clone()
+            } else {
+                api.content(&meta::status())
+            };
+            described.object(api, deleted);
+        }
+    }
+    for subresource in &resource.subresources {
+        described.subresource(api, subresource);
+    }
+}
+
+/// What the operations of an API version share.
+pub(super) struct Place {
+    /// In names: `ShopExampleV1`.
+    pub(super) prefix: String,
+    /// `shopExample_v1`.
+    pub(super) tag: String,
+}
+
+impl Place {
+    pub(super) fn new(group: &str, version: &str) -> Self {
+        let group = camel(group);
+        let tag = format!("{}_{version}", lower_first(&group));
+        Self { prefix: format!("{group}{}", camel(version)), tag }
+    }
+}
+
+/// Where a resource is.
+struct Paths {
+    collection: String,
+    object: String,
+    /// The collection of all namespaces.
+    everywhere: Option<String>,
+    /// What the operations are named for: `NamespacedCart`.
+    name: String,
+}
+
+impl Paths {
+    fn of(definition: &Definition) -> Self {
+        let Definition { group, version, plural, singular, kind, .. } = definition;
+        let root = format!("/apis/{group}/{version}");
+        // Several resources may answer the same kind.
+        let name =
+            if kind.to_lowercase() == *singular { (*kind).to_owned() } else { camel(singular) };
+        if definition.is_namespaced() {
+            let collection = format!("{root}/namespaces/{{namespace}}/{plural}");
+            Self {
+                object: format!("{collection}/{{name}}"),
+                collection,
+                everywhere: Some(format!("{root}/{plural}")),
+                name: format!("Namespaced{name}"),
+            }
+        } else {
+            let collection = format!("{root}/{plural}");
+            Self { object: format!("{collection}/{{name}}"), collection, everywhere: None, name }
+        }
+    }
+}
+
+/// A resource, and what all of its operations need.
+struct Described<'a> {
+    place: &'a Place,
+    definition: &'a Definition,
+    paths: Paths,
+    kind: Content,
+}
+
+impl Described<'_> {
+    fn created(&self, api: &mut Api) {
+        let kind = self.definition.kind;
+        api.operations.push(Operation {
+            description: format!("Answers a {kind}; nothing is stored."),
+            ..self.post(&self.kind)
+        });
+    }
+
+    fn collection(&self, api: &mut Api) {
+        let list = api.content(&Schema::list_of(&self.definition.schema));
+        let status = api.content(&meta::status());
+        let options = api.content(&meta::delete_options());
+        let (kind, paths) = (self.definition.kind, &self.paths);
+        api.operations.push(Operation {
+            description: format!("Lists or watches objects of kind {kind}."),
+            parameters: parameter::LIST,
+            answer: list.clone(),
+            produces: WATCHABLE,
+            ..self.operation("get", "list", "list", &paths.name, &paths.collection)
+        });
+        api.operations
+            .push(Operation { description: format!("Creates a {kind}."), ..self.post(&self.kind) });
+        let name = format!("Collection{}", paths.name);
+        api.operations.push(Operation {
+            description: format!("Deletes objects of kind {kind}."),
+            parameters: parameter::DELETE_COLLECTION,
+            body: Some(Body { content: options, media: MEDIA, required: false }),
+            answer: status,
+            ..self.operation("delete", "deletecollection", "delete", &name, &paths.collection)
+        });
+        if let Some(everywhere) = &paths.everywhere {
+            let name = format!("{kind}ForAllNamespaces");
+            api.operations.push(Operation {
+                description: format!("Lists or watches objects of kind {kind} in all namespaces."),
+                parameters: parameter::LIST,
+                answer: list,
+                produces: WATCHABLE,
+                ..self.operation("get", "list", "list", &name, everywhere)
+            });
+        }
+    }
+
+    fn object(&self, api: &mut Api, deleted: Content) {
+        let options = api.content(&meta::delete_options());
+        let patch = api.content(&meta::patch());
+        let kind = self.definition.kind;
+        let operation = |method, verb| {
+            self.operation(method, method, verb, &self.paths.name, &self.paths.object)
+        };
+        let body = |content, media| Some(Body { content, media, required: true });
+        api.operations.extend([
+            Operation { description: format!("Reads a {kind}."), ..operation("get", "read") },
+            Operation {
+                description: format!("Replaces a {kind}."),
+                parameters: parameter::WRITE,
+                body: body(self.kind.clone(), MEDIA),
+                ..operation("put", "replace")
+            },
+            Operation {
+                description: format!("Deletes a {kind}."),
+                parameters: parameter::DELETE,
+                body: Some(Body { content: options, media: MEDIA, required: false }),
+                answer: deleted,
+                ..operation("delete", "delete")
+            },
+            Operation {
+                description: format!("Changes parts of a {kind}."),
+                parameters: parameter::WRITE,
+                body: body(patch, PATCHES),
+                ..operation("patch", "patch")
+            },
+        ]);
+    }
+
+    fn subresource(&self, api: &mut Api, subresource: &Subresource) {
+        let (parent, own) = (self.definition, &subresource.definition);
+        let content = api.content(&own.schema);
+        let described = Described {
+            place: self.place,
+            definition: own,
+            paths: Paths {
+                collection: format!("{}/{}", self.paths.object, subresource.name),
+                object: String::new(),
+                everywhere: None,
+                name: format!("{}{}", self.paths.name, camel(subresource.name)),
+            },
+            kind: content.clone(),
+        };
+        let Paths { name, collection: path, .. } = &described.paths;
+        api.operations.push(match &subresource.action {
+            Action::Post(_) => Operation {
+                description: format!(
+                    "Answers a {} to a {}; nothing is stored.",
+                    parent.kind, own.kind
+                ),
+                answer: self.kind.clone(),
+                ..described.post(&content)
+            },
+            Action::Get(_) => Operation {
+                description: format!("Reads the {} of a {}.", subresource.name, parent.kind),
+                ..described.operation("get", "get", "read", name, path)
+            },
+        });
+    }
+
+    /// A POST to the collection.
+    fn post(&self, body: &Content) -> Operation {
+        let Paths { name, collection, .. } = &self.paths;
+        Operation {
+            parameters: parameter::WRITE,
+            body: Some(Body { content: body.clone(), media: MEDIA, required: true }),
+            success: Success::Created,
+            ..self.operation("post", "post", "create", name, collection)
+        }
+    }
+
+    fn operation(
+        &self,
+        method: &'static str,
+        action: &'static str,
+        verb: &str,
+        name: &str,
+        path: &str,
+    ) -> Operation {
+        let Definition { group, version, kind, .. } = *self.definition;
+        Operation {
+            path: path.to_owned(),
+            method,
+            id: format!("{verb}{}{name}", self.place.prefix),
+            tag: self.place.tag.clone(),
+            description: String::new(),
+            about: Some((action, Kind { group, version, kind })),
+            parameters: &[],
+            body: None,
+            success: Success::Ok,
+            answer: self.kind.clone(),
+            produces: MEDIA,
+        }
+    }
+}

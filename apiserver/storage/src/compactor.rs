@@ -5,7 +5,7 @@
 //! that was left is kept for one more retention. Setting the wall clock has no effect.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
@@ -43,41 +43,50 @@ impl Clock for Monotonic {
 
 /// Compacts one backend.
 pub struct Compactor {
-    backend: Arc<dyn Backend>,
+    // Not kept alive by its compactor, which ends with it.
+    backend: Weak<dyn Backend>,
     clock: Arc<dyn Clock>,
     retention: Duration,
-    /// When a revision was first seen to be the newest; oldest first.
+    /// When a revision was first seen to be the newest, oldest first; of what is not compacted yet.
     looks: VecDeque<(Duration, Revision)>,
+    seen: Revision,
 }
 
 impl Compactor {
     /// A compactor that leaves every event at least for `retention`.
-    pub fn new(backend: Arc<dyn Backend>, clock: Arc<dyn Clock>, retention: Duration) -> Self {
-        Self { backend, clock, retention, looks: VecDeque::new() }
+    pub fn new(backend: &Arc<dyn Backend>, clock: Arc<dyn Clock>, retention: Duration) -> Self {
+        Self {
+            backend: Arc::downgrade(backend),
+            clock,
+            retention,
+            looks: VecDeque::new(),
+            seen: Revision::ZERO,
+        }
     }
 
     /// Looks at the store, forgets what has become too old, and answers up to which revision that was.
     ///
     /// # Errors
-    /// Those of the backend. The same history is tried again next time.
+    /// Those of the backend, and `Closed` when it was dropped. The same history is tried again next time.
     pub async fn tick(&mut self) -> Result<Option<Revision>> {
-        // Not before: changes made between the two must not count as older than they are.
-        let revision = self.backend.revision().await?;
+        let backend = self.backend.upgrade().ok_or(Error::Closed)?;
+        // In this order: everything up to that revision had happened by now.
+        let revision = backend.revision().await?;
         let now = self.clock.now();
-        if self.looks.back().is_none_or(|(_, seen)| *seen < revision) {
+        if revision > self.seen {
             self.looks.push_back((now, revision));
+            self.seen = revision;
         }
         let old = self.looks.partition_point(|(seen, _)| *seen + self.retention <= now);
         let Some(&(_, through)) = old.checked_sub(1).and_then(|last| self.looks.get(last)) else {
             return Ok(None);
         };
-        self.backend.compact(through).await?;
-        // The last look stays, so that an idle store is not looked at as if it were new.
-        self.looks.drain(..old - 1);
+        backend.compact(through).await?;
+        self.looks.drain(..old);
         Ok(Some(through))
     }
 
-    /// Ticks until the backend is closed.
+    /// Ticks until the backend is closed or dropped.
     pub async fn run(mut self) {
         loop {
             match self.tick().await {
@@ -121,7 +130,8 @@ mod tests {
 
     fn setting() -> Setting {
         let (memory, hand) = (Arc::new(Memory::new()), Arc::new(Hand::default()));
-        let compactor = Compactor::new(memory.clone(), hand.clone(), Duration::from_secs(300));
+        let backend: Arc<dyn Backend> = memory.clone();
+        let compactor = Compactor::new(&backend, hand.clone(), Duration::from_secs(300));
         Setting { memory, hand, compactor }
     }
 
@@ -144,6 +154,7 @@ mod tests {
         assert_eq!(setting.at(0).await, None);
         let second = setting.write("/b").await;
         assert_eq!(setting.at(100).await, None);
+        assert_eq!(setting.at(200).await, None);
         assert_eq!(setting.at(299).await, None);
         assert!(setting.memory.watch(Revision::INITIAL).await.is_ok());
         assert_eq!(setting.at(300).await, Some(first.get()));
@@ -152,6 +163,7 @@ mod tests {
         assert_eq!(setting.at(400).await, Some(second.get()));
         assert!(setting.memory.watch(first).await.is_err());
         assert!(setting.memory.watch(second).await.is_ok());
+        assert_eq!(setting.at(10_000).await, None, "an idle store is left alone");
     }
 
     #[tokio::test]
@@ -164,5 +176,12 @@ mod tests {
         setting.at(10_329).await;
         assert!(setting.memory.watch(Revision::INITIAL).await.is_ok());
         assert_eq!(setting.at(10_330).await, Some(late.get()));
+    }
+
+    #[tokio::test]
+    async fn a_compactor_ends_with_its_backend() {
+        let Setting { memory, compactor, .. } = setting();
+        drop(memory);
+        compactor.run().await;
     }
 }

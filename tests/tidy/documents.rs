@@ -95,6 +95,31 @@ fn the_documents_place_every_crate() -> Result<()> {
     Ok(())
 }
 
+/// Ids of the replay's rules that `text` does not name.
+fn unlisted(rules: &str, text: &str) -> Vec<String> {
+    rules
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("id: \"")?.strip_suffix("\","))
+        .filter(|id| !text.contains(&format!("`{id}`")))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_rule_of_the_replay_is_listed_as_a_difference() -> Result<()> {
+    let root = source::root();
+    let rules = std::fs::read_to_string(root.join("tests/api/rules.rs"))?;
+    let text = std::fs::read_to_string(root.join("COMPATIBILITY.md"))?;
+    assert_eq!(unlisted(&rules, &text), Vec::<String>::new());
+    Ok(())
+}
+
+#[test]
+fn an_unlisted_rule_is_found() {
+    let rules = "Rule {\n    id: \"one\",\n}\nRule {\n    id: \"two\",\n}";
+    assert_eq!(unlisted(rules, "- `one`: because"), ["two"]);
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() -> Result<()> {
     for Source { path, text, .. } in source::files(".", "md")? {

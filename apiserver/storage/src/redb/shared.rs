@@ -47,9 +47,12 @@ impl Shared {
         Marks { revision, compacted: self.recent().compacted }
     }
 
-    /// Takes note of a commit.
-    pub(super) fn append(&self, done: &Done) {
+    pub(super) fn count_commit(&self) {
         self.commits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes note of what was committed.
+    pub(super) fn append(&self, done: &Done) {
         let mut recent = self.recent();
         for event in &done.events {
             recent.tail.push(event.clone());

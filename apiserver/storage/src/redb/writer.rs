@@ -8,7 +8,7 @@ use redb::Error as Failure;
 use tokio::sync::{oneshot, watch};
 
 use super::commit::{Done, prepare};
-use super::group::{Group, Op, Write};
+use super::group::{Group, Op};
 use super::read;
 use super::shared::{Shared, failed};
 use super::tables::Marks;
@@ -60,7 +60,7 @@ impl Writer {
         if let Err(error) = self.mend() {
             return self.refuse(group, &error);
         }
-        match self.commit(&group.writes) {
+        match self.commit(&group) {
             Ok(done) => self.announce(group, done),
             Err(failure) => {
                 let error = failed("commit to the store", failure);
@@ -84,13 +84,18 @@ impl Writer {
         compaction.replies.push(reply);
     }
 
-    /// One durable transaction.
-    fn commit(&self, writes: &[Write]) -> Result<Done, Failure> {
+    /// One durable transaction, or none where all writes are refused and nothing else is to be done.
+    fn commit(&self, group: &Group) -> Result<Done, Failure> {
         let compact = self.compaction.as_ref().map(|compaction| compaction.through);
         guarded(|| {
             let txn = self.shared.disk.begin_write()?;
-            let done = prepare(&txn, writes, compact)?;
-            txn.commit()?;
+            let done = prepare(&txn, &group.writes, compact)?;
+            if done.events.is_empty() && compact.is_none() && group.probes.is_empty() {
+                txn.abort()?;
+            } else {
+                txn.commit()?;
+                self.shared.count_commit();
+            }
             Ok(done)
         })
     }
@@ -107,9 +112,8 @@ impl Writer {
             let _ = reply.send(Ok(()));
         }
         if done.clean {
-            for reply in
-                self.compaction.take().into_iter().flat_map(|compaction| compaction.replies)
-            {
+            let compaction = self.compaction.take().unwrap_or_default();
+            for reply in compaction.replies {
                 let _ = reply.send(Ok(()));
             }
         }
@@ -119,9 +123,8 @@ impl Writer {
         for write in group.writes {
             let _ = write.reply.send(Err(error.clone()));
         }
-        let compactions =
-            self.compaction.take().into_iter().flat_map(|compaction| compaction.replies);
-        for reply in group.probes.into_iter().chain(compactions) {
+        let compaction = self.compaction.take().unwrap_or_default();
+        for reply in group.probes.into_iter().chain(compaction.replies) {
             let _ = reply.send(Err(error.clone()));
         }
     }

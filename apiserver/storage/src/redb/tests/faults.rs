@@ -27,6 +27,18 @@ async fn concurrent_writes_share_commits() {
     assert!(commits <= 5, "200 writes took {commits} commits");
 }
 
+#[tokio::test]
+async fn a_refused_write_costs_no_commit() {
+    let store = SimulatedDisk::formatted().open();
+    create(&store, "/a").await;
+    let before = store.commits();
+    let refused = store.put(&key("/a"), Bytes::new(), Expect::Absent).await;
+    assert!(matches!(refused, Err(Error::Conflict { .. })));
+    assert_eq!(store.commits(), before);
+    store.health().await.unwrap();
+    assert_eq!(store.commits(), before + 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_acknowledged_or_told_before_it_is_durable() {
     let disk = SimulatedDisk::formatted();

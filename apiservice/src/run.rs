@@ -88,7 +88,7 @@ async fn serve_standalone(serve: Serve) -> Result<()> {
     let kubeconfig = serve.data_dir.join("admin.kubeconfig");
     standalone::write(&kubeconfig, &url(address), &certificates)?;
 
-    tokio::spawn(Compactor::new(backend.clone(), Arc::new(Monotonic::start()), RETENTION).run());
+    tokio::spawn(Compactor::new(&backend, Arc::new(Monotonic::start()), RETENTION).run());
     let (stop, stop_at_once) = signals()?;
     tracing::info!(kubeconfig = %kubeconfig.display(), "serving on https://{address}");
     Server::new(chain, certificate)

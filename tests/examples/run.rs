@@ -1,5 +1,6 @@
-//! Two ways to run an example.
+//! Two ways to run an example without a server.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,15 +23,16 @@ pub(crate) enum Outcome {
 
 /// As another program would do it with the crate.
 pub(crate) fn with_the_library(run: &Run) -> Result<Outcome> {
-    let tree = yaml(&fs::read_to_string(&run.template)?)?;
-    let dialect = match tree["apiVersion"].as_str() {
+    let body = template(run)?;
+    let dialect = match body["apiVersion"].as_str() {
         Some("formwork.dev/v1alpha1") => Dialect::Proposal,
         _ => Dialect::OpenShift,
     };
-    let body = tree.to_string();
+    let body = body.to_string();
     let template = Template::parse(&body, dialect)?;
     ensure!(template.strays().is_empty(), "fields that no Template has");
-    Ok(match process(&template, &overrides(run)?) {
+    let overrides = values(run)?.into_iter().collect();
+    Ok(match process(&template, &overrides) {
         Ok(list) => Outcome::Objects(serde_json::from_slice(&list)?),
         Err(errors) => Outcome::Refused(errors.iter().map(ToString::to_string).collect()),
     })
@@ -47,11 +49,18 @@ fn process(template: &Template<'_>, overrides: &Overrides) -> Result<Vec<u8>, pr
     Ok(list)
 }
 
-fn overrides(run: &Run) -> Result<Overrides> {
-    let Some(params) = &run.params else { return Ok(Overrides::new()) };
+/// The template of a run.
+pub(crate) fn template(run: &Run) -> Result<Value> {
+    yaml(&fs::read_to_string(&run.template)?)
+}
+
+/// The values of a run.
+pub(crate) fn values(run: &Run) -> Result<BTreeMap<String, String>> {
+    let Some(params) = &run.params else { return Ok(BTreeMap::new()) };
     let text = fs::read_to_string(params)?;
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| line.split_once('=').context("a line without =")).collect()
+    let pairs = lines.map(|line| line.split_once('=').context("a line without ="));
+    pairs.map(|pair| pair.map(|(name, value)| (name.to_owned(), value.to_owned()))).collect()
 }
 
 struct ThreadRandom;

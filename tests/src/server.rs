@@ -41,8 +41,16 @@ impl Server {
     /// # Errors
     /// When the binary is missing, ends early, or is not ready within a minute.
     pub fn start() -> Result<Self> {
+        Self::start_with(&[])
+    }
+
+    /// Starts one on a fresh temporary folder with more flags.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_with(flags: &[&str]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("formwork-test-").tempdir()?;
-        let mut server = Self::start_on(folder.path())?;
+        let mut server = Self::spawn(folder.path(), flags)?;
         server._folder = Some(folder);
         Ok(server)
     }
@@ -52,6 +60,10 @@ impl Server {
     /// # Errors
     /// As [`Server::start`].
     pub fn start_on(data: &Path) -> Result<Self> {
+        Self::spawn(data, &[])
+    }
+
+    fn spawn(data: &Path, flags: &[&str]) -> Result<Self> {
         let program = program()?;
         let tokens = data.join("tokens.csv");
         std::fs::write(&tokens, TOKENS)?;
@@ -61,6 +73,7 @@ impl Server {
             .arg(data)
             .arg("--token-auth-file")
             .arg(&tokens)
+            .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -78,6 +78,26 @@ pub struct Parties {
     pub limits: Limits,
 }
 
+impl Parties {
+    /// These three, with the usual limits, no checks but `ping`, and metrics of their own.
+    pub fn new(
+        authenticator: impl Authenticator,
+        authorizer: impl Authorizer,
+        dispatch: impl Dispatch,
+        version: Version,
+    ) -> Self {
+        Self {
+            authenticator: Arc::new(authenticator),
+            authorizer: Arc::new(authorizer),
+            dispatch: Arc::new(dispatch),
+            health: Health::new(),
+            metrics: Arc::new(Metrics::new(&version)),
+            version,
+            limits: Limits::default(),
+        }
+    }
+}
+
 /// The filters in front of a [`Dispatch`], for all connections of a server.
 pub struct Chain {
     authenticator: Arc<dyn Authenticator>,

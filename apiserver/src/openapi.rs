@@ -41,6 +41,13 @@ pub struct Info {
     pub version: String,
 }
 
+impl Info {
+    /// A server of that name and version.
+    pub fn new(title: impl Into<String>, version: impl Into<String>) -> Self {
+        Self { title: title.into(), version: version.into() }
+    }
+}
+
 /// The OpenAPI documents of a server.
 pub struct OpenApi {
     v2: Document,

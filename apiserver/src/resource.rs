@@ -50,6 +50,29 @@ pub struct Definition {
 }
 
 impl Definition {
+    /// A kind whose objects live in namespaces, without short names, categories and aliases. The
+    /// name of the resource in the singular is the one in the plural without its last letter.
+    pub fn namespaced(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+        schema: Schema,
+    ) -> Self {
+        Self {
+            group,
+            version,
+            kind,
+            plural,
+            singular: plural.strip_suffix('s').unwrap_or(plural),
+            scope: Scope::Namespaced,
+            short_names: &[],
+            categories: &[],
+            aliases: &[],
+            schema: schema.kind(group, version, kind),
+        }
+    }
+
     /// `group/version`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {

@@ -24,6 +24,13 @@ pub struct Column {
     pub priority: i32,
 }
 
+impl Column {
+    /// A column of text that is always shown.
+    pub const fn text(name: &'static str, description: &'static str) -> Self {
+        Self { name, kind: "string", format: "", description, priority: 0 }
+    }
+}
+
 /// One value in a row.
 pub type Cell = serde_json::Value;
 

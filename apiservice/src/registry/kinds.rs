@@ -1,6 +1,6 @@
 //! The schemas of both Template kinds, and what the two API groups call things.
 
-use apiserver::resource::{Definition, Scope};
+use apiserver::resource::Definition;
 use apiserver::schema::{Schema, meta};
 use processor::Dialect;
 
@@ -15,34 +15,23 @@ pub(super) fn api(dialect: Dialect) -> (&'static str, &'static str, &'static str
 }
 
 /// The definition of the kind `Template` under the name of a resource.
-pub(super) fn template(
-    dialect: Dialect,
-    plural: &'static str,
-    singular: &'static str,
-) -> Definition {
+pub(super) fn template(dialect: Dialect, plural: &'static str) -> Definition {
     let (group, version, _) = api(dialect);
+    let schema = template_schema(dialect, plural == "processedtemplates");
     Definition {
-        group,
-        version,
-        kind: "Template",
-        plural,
-        singular,
-        scope: Scope::Namespaced,
-        short_names: &[],
-        categories: &[],
         // Most files in the wild are from before OpenShift had API groups.
         aliases: match dialect {
             Dialect::OpenShift => &[("v1", "Template")],
             Dialect::Proposal => &[],
         },
-        schema: template_schema(dialect, plural == "processedtemplates"),
+        ..Definition::namespaced(group, version, "Template", plural, schema)
     }
 }
 
 /// The kind's schema. A Template that is `processed` at once keeps empty labels: with OpenShift they
 /// make every object get an empty map of labels. A stored one forgets them, as Go does.
 fn template_schema(dialect: Dialect, processed: bool) -> Schema {
-    let (group, version, prefix) = api(dialect);
+    let (_, _, prefix) = api(dialect);
     let objects = Schema::list(meta::raw_extension()).described(
         "The objects to create, of any kind. Their strings may hold references to parameters.",
     );
@@ -72,7 +61,7 @@ fn template_schema(dialect: Dialect, processed: bool) -> Schema {
     } else {
         template.optional("labels", labels)
     };
-    template.kind(group, version, "Template")
+    template
 }
 
 fn parameter(dialect: Dialect) -> Schema {
@@ -135,20 +124,9 @@ pub(super) fn parameters(dialect: Dialect) -> Definition {
     .optional(
         "ignoreUnknownParameters",
         Schema::boolean("Whether a value for a parameter that the Template does not have is ignored; else it is refused."),
-    )
-    .kind(group, version, "Parameters");
-    Definition {
-        group,
-        version,
-        kind: "Parameters",
-        plural: "templates/processed",
-        singular: "",
-        scope: Scope::Namespaced,
-        short_names: &[],
-        categories: &[],
-        aliases: &[],
-        schema,
-    }
+    );
+    let (kind, plural) = ("Parameters", "templates/processed");
+    Definition { singular: "", ..Definition::namespaced(group, version, kind, plural, schema) }
 }
 
 /// The kind of `templates/NAME/schema`: a JSON Schema, which has no kind of its own.
@@ -167,16 +145,6 @@ pub(super) fn form(dialect: Dialect) -> Definition {
         Schema::list(Schema::string("")).described("Parameters that need a value."),
     )
     .optional("additionalProperties", Schema::boolean("Always false."));
-    Definition {
-        group,
-        version,
-        kind: "ParametersSchema",
-        plural: "templates/schema",
-        singular: "",
-        scope: Scope::Namespaced,
-        short_names: &[],
-        categories: &[],
-        aliases: &[],
-        schema,
-    }
+    let (kind, plural) = ("ParametersSchema", "templates/schema");
+    Definition { singular: "", ..Definition::namespaced(group, version, kind, plural, schema) }
 }

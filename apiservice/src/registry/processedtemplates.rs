@@ -12,7 +12,7 @@ struct ProcessedTemplates(Dialect);
 
 /// The resource in the API group of a dialect.
 pub fn resource(dialect: Dialect) -> Resource {
-    let definition = kinds::template(dialect, "processedtemplates", "processedtemplate");
+    let definition = kinds::template(dialect, "processedtemplates");
     Resource::new(definition, Serves::Created(Box::new(ProcessedTemplates(dialect))))
 }
 

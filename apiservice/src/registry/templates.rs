@@ -13,34 +13,19 @@ struct Templates(Dialect);
 
 /// The resource in the API group of a dialect.
 pub fn resource(dialect: Dialect) -> Resource {
-    let definition = kinds::template(dialect, "templates", "template");
+    let definition = kinds::template(dialect, "templates");
     Resource::new(definition, Serves::Stored(Box::new(Templates(dialect))))
         .with(processed::subresource(dialect))
         .with(schema::subresource(dialect))
 }
 
 const COLUMNS: [Column; 3] = [
-    Column {
-        name: "Description",
-        kind: "string",
-        format: "",
-        description: "Template description.",
-        priority: 0,
-    },
-    Column {
-        name: "Parameters",
-        kind: "string",
-        format: "",
-        description: "parameters is an optional array of Parameters used during the Template to Config transformation.",
-        priority: 0,
-    },
-    Column {
-        name: "Objects",
-        kind: "string",
-        format: "",
-        description: "Number of resources in this template.",
-        priority: 0,
-    },
+    Column::text("Description", "Template description."),
+    Column::text(
+        "Parameters",
+        "parameters is an optional array of Parameters used during the Template to Config transformation.",
+    ),
+    Column::text("Objects", "Number of resources in this template."),
 ];
 
 impl Strategy for Templates {

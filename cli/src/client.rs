@@ -15,7 +15,8 @@ use processor::Dialect;
 use crate::args::Connection;
 use crate::failure::Failure;
 
-const JSON: &str = "application/json";
+/// The media type of everything but discovery.
+pub(crate) const JSON: &str = "application/json";
 
 /// The two APIs that have Templates, in the order in which a bare name is looked for.
 const DIALECTS: [Dialect; 2] = [Dialect::OpenShift, Dialect::Proposal];
@@ -26,6 +27,15 @@ pub(crate) struct Client {
     namespace: String,
     /// Host and port, for messages.
     address: String,
+}
+
+/// What becomes of the warnings in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Warnings {
+    /// They are about what the user asked for.
+    Print,
+    /// They are about how we asked.
+    Drop,
 }
 
 /// The path of a resource of `dialect` in a namespace.
@@ -107,7 +117,7 @@ impl Client {
         template: String,
     ) -> anyhow::Result<String> {
         let path = path(dialect, &self.namespace, "processedtemplates?fieldValidation=Warn");
-        match self.send(Method::POST, &path, JSON, template).await {
+        match self.send(Method::POST, &path, JSON, template, Warnings::Print).await {
             Ok(json) => Ok(json),
             Err(Refused::Status(status)) => Err(unable_to_process(&status)),
             Err(refused) => Err(refused.into()),
@@ -116,12 +126,17 @@ impl Client {
 
     /// GETs `path`.
     pub(crate) async fn get(&self, path: &str) -> Result<String, Refused> {
-        self.get_as(path, JSON).await
+        self.get_as(path, JSON, Warnings::Print).await
     }
 
     /// GETs `path` in one of the media types of `accept`.
-    pub(crate) async fn get_as(&self, path: &str, accept: &str) -> Result<String, Refused> {
-        self.send(Method::GET, path, accept, String::new()).await
+    pub(crate) async fn get_as(
+        &self,
+        path: &str,
+        accept: &str,
+        warnings: Warnings,
+    ) -> Result<String, Refused> {
+        self.send(Method::GET, path, accept, String::new(), warnings).await
     }
 
     async fn send(
@@ -130,6 +145,7 @@ impl Client {
         path: &str,
         accept: &str,
         body: String,
+        warnings: Warnings,
     ) -> Result<String, Refused> {
         let mut request =
             Request::builder().method(method).uri(path).header(header::ACCEPT, accept);
@@ -140,7 +156,9 @@ impl Client {
             .body(Body::from(body.into_bytes()))
             .map_err(|error| Refused::Other(anyhow!("{path}: {error}")))?;
         let response = self.inner.send(request).await.map_err(|error| self.unreachable(error))?;
-        print_warnings(&response);
+        if warnings == Warnings::Print {
+            print_warnings(&response);
+        }
         let code = response.status();
         let bytes = response.into_body().collect_bytes().await;
         let bytes = bytes.map_err(|error| self.unreachable(error))?;
@@ -180,7 +198,7 @@ pub(crate) async fn download(url: &str) -> anyhow::Result<String> {
     let config = Config::new(http::Uri::from_parts(server).with_context(unreadable)?);
     let client = Client::with(config, String::new()).with_context(unreadable)?;
     let path = path.as_ref().map_or("/", PathAndQuery::as_str);
-    match client.get_as(path, "*/*").await {
+    match client.get_as(path, "*/*", Warnings::Drop).await {
         Ok(text) => Ok(text),
         Err(Refused::Status(status)) => {
             bail!("unable to read URL {url:?}, server reported {}", status.code)
@@ -219,12 +237,13 @@ async fn config(connection: &Connection) -> anyhow::Result<Config> {
     };
     match kubeconfig {
         Ok(kubeconfig) => Ok(Config::from_custom_kubeconfig(kubeconfig, &options).await?),
-        Err(KubeconfigError::ReadConfig(..) | KubeconfigError::FindPath)
+        // In a pod there is no kubeconfig, but a service account.
+        Err(error @ (KubeconfigError::ReadConfig(..) | KubeconfigError::FindPath))
             if connection.kubeconfig.is_none() =>
         {
-            Config::incluster().map_err(|_| {
-                anyhow!("no server is configured: there is no kubeconfig (use --local to do without a server)")
-            })
+            let missing = anyhow::Error::new(error);
+            Config::incluster()
+                .map_err(|_| missing.context("no server is configured (--local does without one)"))
         }
         Err(error) => Err(error.into()),
     }

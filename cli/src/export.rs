@@ -15,7 +15,7 @@ use processor::Dialect;
 use serde_json::{Value, json};
 
 use crate::args::{Connection, Export, ExportDialect, ExportFormat};
-use crate::client::{Client, Refused};
+use crate::client::{Client, JSON, Refused, Warnings};
 use crate::{json_text, output};
 use discovery::Resource;
 
@@ -50,7 +50,10 @@ pub(crate) async fn run(args: Export, connection: &Connection) -> anyhow::Result
 
     let mut exported = Exported::default();
     for resource in wanted {
-        match list(&client, resource, args.selector.as_deref()).await {
+        let selector = args.selector.as_deref();
+        // Whoever asks for everything did not ask for the deprecated kinds in it.
+        let warnings = if is_all { Warnings::Drop } else { Warnings::Print };
+        match list(&client, resource, selector, warnings).await {
             Ok(objects) => exported.take(resource, objects),
             // Of all kinds, some are forbidden or broken for most users.
             Err(Refused::Status(status)) if is_all => {
@@ -59,6 +62,7 @@ pub(crate) async fn run(args: Export, connection: &Connection) -> anyhow::Result
             Err(refused) => return Err(refused.into()),
         }
     }
+    exported.leave_out_claims_of_sets();
     exported.tell();
     if exported.objects.is_empty() {
         bail!("nothing to export in namespace {:?}", client.namespace());
@@ -104,6 +108,7 @@ async fn list(
     client: &Client,
     resource: &Resource,
     selector: Option<&str>,
+    warnings: Warnings,
 ) -> Result<Vec<Value>, Refused> {
     let base = resource.path(client.namespace());
     let mut objects = Vec::new();
@@ -116,7 +121,7 @@ async fn list(
                 query.push_str(&format!("&{key}={}", percent_encoded(value)));
             }
         }
-        let text = client.get(&format!("{base}{query}")).await?;
+        let text = client.get_as(&format!("{base}{query}"), JSON, warnings).await?;
         let mut page: Value = serde_json::from_str(&text)
             .map_err(|error| Refused::Other(anyhow!("list of {}: {error}", resource.plural)))?;
         if let Value::Array(items) = page["items"].take() {
@@ -172,13 +177,38 @@ impl Exported {
         }
     }
 
+    /// A StatefulSet that is exported makes its claims anew. Nothing in a claim says whose it is
+    /// but its name: `TEMPLATE-SET-ORDINAL`.
+    fn leave_out_claims_of_sets(&mut self) {
+        let sets = self.objects.iter().filter(|object| object["kind"] == "StatefulSet");
+        let starts: Vec<String> = sets
+            .flat_map(|set| {
+                let claims = set["spec"]["volumeClaimTemplates"].as_array().into_iter().flatten();
+                let name = |object: &Value| object["metadata"]["name"].as_str().map(str::to_owned);
+                claims.filter_map(move |claim| Some(format!("{}-{}-", name(claim)?, name(set)?)))
+            })
+            .collect();
+        let is_of_set = |claim: &Value| {
+            let name = claim["metadata"]["name"].as_str().unwrap_or_default();
+            let ordinals = starts.iter().filter_map(|start| name.strip_prefix(start.as_str()));
+            claim["kind"] == "PersistentVolumeClaim"
+                && ordinals.into_iter().any(|rest| rest.parse::<u32>().is_ok())
+        };
+        let before = self.objects.len();
+        self.objects.retain(|object| !is_of_set(object));
+        let left_out = before - self.objects.len();
+        if left_out > 0 {
+            *self.skipped.entry(rules::CONTROLLED).or_default() += left_out;
+        }
+    }
+
     fn tell(&self) {
         for (reason, count) in &self.skipped {
             eprintln!("left out {count}: {reason}");
         }
         if self.secrets > 0 {
             eprintln!(
-                "Warning: the template holds the values of {} Secrets in clear",
+                "Warning: the template holds the values of Secrets in clear: {}",
                 self.secrets
             );
         }
@@ -264,6 +294,23 @@ mod tests {
             .collect();
         assert_eq!(names, ["s", "a", "b", "j"]);
         assert_eq!(template["apiVersion"], "template.openshift.io/v1");
+    }
+
+    #[test]
+    fn claims_of_an_exported_stateful_set_are_left_out() {
+        let object = |kind: &str, name: &str| json!({"kind": kind, "metadata": {"name": name}});
+        let mut set = object("StatefulSet", "db");
+        set["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}}]);
+        let claims = ["data-db-0", "data-db-11", "data-db-x", "data-other-0", "data"];
+        let claims = claims.map(|name| object("PersistentVolumeClaim", name));
+        let mut exported = Exported::default();
+        exported.objects.extend(claims);
+        exported.leave_out_claims_of_sets();
+        assert_eq!(exported.objects.len(), 5);
+        exported.objects.push(set);
+        exported.leave_out_claims_of_sets();
+        let left: Vec<_> = exported.objects.iter().map(|o| o["metadata"]["name"].clone()).collect();
+        assert_eq!(left, ["data-db-x", "data-other-0", "data", "db"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use kube::core::discovery::v2::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::client::{Client, Refused};
+use crate::client::{Client, Refused, Warnings};
 
 /// Kinds that record what happens and are never part of an application, by group and plural.
 const RECORDS: [(&str, &str); 7] = [
@@ -98,7 +98,7 @@ pub(super) async fn resources(client: &Client) -> anyhow::Result<Vec<Resource>> 
 /// The groups below `root`. Nothing if the server answers in the form from before 1.26, one
 /// request for each group.
 async fn aggregated(client: &Client, root: &str) -> anyhow::Result<Option<Vec<APIGroupDiscovery>>> {
-    let text = match client.get_as(root, ACCEPT_AGGREGATED_DISCOVERY_V2).await {
+    let text = match client.get_as(root, ACCEPT_AGGREGATED_DISCOVERY_V2, Warnings::Print).await {
         Ok(text) => text,
         // Formwork by itself has no core group.
         Err(Refused::Status(status)) if status.code == 404 => return Ok(None),

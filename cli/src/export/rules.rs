@@ -36,6 +36,9 @@ pub(super) type Of = (&'static str, &'static str);
 
 pub(super) const ANY: Of = ("*", "*");
 
+/// Why most objects are left out.
+pub(super) const CONTROLLED: &str = "a controller made it for another object";
+
 /// Whole objects.
 pub(super) struct Skip {
     pub(super) of: Of,
@@ -62,7 +65,7 @@ pub(super) struct Element {
 }
 
 pub(super) const SKIPPED: [Skip; 11] = [
-    Skip { of: ANY, when: is_controlled, why: "a controller made it for another object" },
+    Skip { of: ANY, when: is_controlled, why: CONTROLLED },
     Skip { of: ANY, when: is_being_deleted, why: "it is being deleted" },
     Skip {
         of: ANY,
@@ -109,7 +112,7 @@ pub(super) const SKIPPED: [Skip; 11] = [
             has_annotation(object, "endpoints.kubernetes.io/last-change-trigger-time")
                 || !object["metadata"]["labels"]["endpoints.kubernetes.io/managed-by"].is_null()
         },
-        why: "a controller made it for another object",
+        why: CONTROLLED,
     },
     Skip {
         of: ("", "Pod"),

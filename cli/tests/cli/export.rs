@@ -30,7 +30,7 @@ fn server() -> Server {
         ("GET /apis", Answer::ok(GROUPS)),
         (&list("configmaps"), Answer::ok(CONFIG_MAPS)),
         (&(list("configmaps") + "&continue=a%20b"), Answer::ok(MORE_CONFIG_MAPS)),
-        (&list("services"), Answer::ok(SERVICES)),
+        (&list("services"), Answer::ok(SERVICES).warning("old kind")),
         (&(list("services") + "&labelSelector=app%3Dweb"), Answer::ok(SERVICES)),
         (&list("secrets"), Answer::status(403, FORBIDDEN)),
         (

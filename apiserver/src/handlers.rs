@@ -226,7 +226,8 @@ impl<'a> Call<'a> {
         let strategy = self.resource.strategy().ok_or_else(Error::method_not_allowed)?;
         let include = IncludeObject::parse(self.info.query.get("includeObject"))?;
         let head = self.resource.head();
-        Ok(Rows { strategy, api_version: version.api_version(), head, include })
+        let now = self.store.environment().now();
+        Ok(Rows { strategy, api_version: version.api_version(), head, include, now })
     }
 }
 

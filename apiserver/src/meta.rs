@@ -29,6 +29,11 @@ impl Time {
         let seconds = now.as_second();
         Self(Timestamp::from_second(seconds).unwrap_or(now))
     }
+
+    /// Seconds since 1970.
+    pub fn as_second(self) -> i64 {
+        self.0.as_second()
+    }
 }
 
 impl fmt::Display for Time {

@@ -1,5 +1,8 @@
 //! `Table`: what kubectl prints. The columns of a resource, and objects as rows of them.
 
+mod age;
+
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -46,7 +49,7 @@ const AGE: Column = Column {
     name: "Age",
     kind: "date",
     format: "",
-    description: "When the object was created; clients show how long ago that is.",
+    description: "How long ago the object was created.",
     priority: 0,
 };
 
@@ -99,6 +102,8 @@ pub struct Rows<'a> {
     pub head: &'a str,
     /// What of the object goes along.
     pub include: IncludeObject,
+    /// The time by which ages are told.
+    pub now: Timestamp,
 }
 
 #[derive(Serialize)]
@@ -123,7 +128,7 @@ impl Rows<'_> {
         let ObjectMeta { name, creation_timestamp, .. } = &object.meta;
         let mut cells = vec![Cell::from(name.as_str())];
         cells.extend(self.strategy.cells(object));
-        cells.push(creation_timestamp.map_or(Cell::Null, |time| Cell::from(time.to_string())));
+        cells.push(age::age(*creation_timestamp, self.now).into());
         cells
     }
 

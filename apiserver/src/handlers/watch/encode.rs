@@ -17,6 +17,7 @@ use crate::object::{Fields, Object, Stored};
 use crate::resource::Resource;
 use crate::selector::Selector;
 use crate::status::Error;
+use crate::store::Store;
 use crate::table::{self, IncludeObject, Rows};
 
 /// Marks the bookmark that ends the present state.
@@ -25,6 +26,7 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 /// Turns the events of one watch into text.
 pub(super) struct Encoder {
     resource: Arc<Resource>,
+    store: Store,
     transform: Transform,
     include: IncludeObject,
     selector: Selector,
@@ -44,6 +46,7 @@ impl Encoder {
     ) -> Result<Self, Error> {
         Ok(Self {
             resource: call.resource.clone(),
+            store: call.store.clone(),
             transform: accepted.transform,
             include: IncludeObject::parse(call.info.query.get("includeObject"))?,
             selector,
@@ -150,6 +153,7 @@ impl Encoder {
             api_version: version.api_version(),
             head: self.resource.head(),
             include: self.include,
+            now: self.store.environment().now(),
         };
         rows.write(stored, out)?;
         out.extend_from_slice(b"]}");

@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) type Values = BTreeMap<String, String>;
 
 /// What the user gave.
-#[derive(Debug)]
 pub(crate) struct Given {
     /// The values, or the first thing that is wrong with them. It is held back because `oc`
     /// speaks of a missing template first.
@@ -26,12 +25,14 @@ pub(crate) struct Given {
 
 /// Combines `KEY=VALUE` assignments and the files named by `files`.
 pub(crate) fn combine(assignments: &[String], files: &[String]) -> Given {
-    let (mut repeated, mut warnings) = (BTreeSet::new(), Vec::new());
-    let values = assigned(assignments, &mut repeated).and_then(|mut values| {
-        add_files(&mut values, files, &mut warnings)?;
-        Ok(values)
-    });
-    Given { values, repeated, warnings }
+    let mut warnings = Vec::new();
+    match assigned(assignments) {
+        Ok((mut values, repeated)) => {
+            let added = add_files(&mut values, files, &mut warnings);
+            Given { values: added.map(|()| values), repeated, warnings }
+        }
+        Err(error) => Given { values: Err(error), repeated: BTreeSet::new(), warnings },
+    }
 }
 
 /// One warning for every value that looks like a list of assignments, which `-p` once took.
@@ -55,9 +56,9 @@ fn looks_like_list(line: &str) -> bool {
         .is_some_and(|(_, rest)| rest.contains('='))
 }
 
-fn assigned(assignments: &[String], repeated: &mut BTreeSet<String>) -> Result<Values, String> {
-    let mut values = Values::new();
-    let mut seen_twice = BTreeSet::new();
+/// The values of the command line, and the keys that stand there twice.
+fn assigned(assignments: &[String]) -> Result<(Values, BTreeSet<String>), String> {
+    let (mut values, mut repeated) = (Values::new(), BTreeSet::new());
     for assignment in assignments {
         let (key, value) = match assignment.split_once('=') {
             Some((key, value)) => (key, Some(value)),
@@ -69,14 +70,12 @@ fn assigned(assignments: &[String], repeated: &mut BTreeSet<String>) -> Result<V
             return Err(format!("invalid parameter assignment in {assignment:?}, [{faults}]"));
         };
         if values.contains_key(key) {
-            seen_twice.insert(key.to_owned());
+            repeated.insert(key.to_owned());
         } else {
             values.insert(key.to_owned(), value.to_owned());
         }
     }
-    // Only of assignments that can all be read is it said that they repeat.
-    *repeated = seen_twice;
-    Ok(values)
+    Ok((values, repeated))
 }
 
 fn add_files(

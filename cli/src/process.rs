@@ -26,23 +26,11 @@ const COMMAND: &str = "process";
 /// Whatever stops it, with a text for the user.
 pub(crate) async fn run(args: Process, connection: &Connection) -> anyhow::Result<()> {
     let arguments = Arguments::read(&args)?;
-    arguments.warn(&args);
     check_flags(&args)?;
     let format = Format::parse(args.output.as_deref().unwrap_or_default())?;
-
-    let given = parameters::combine(&arguments.assignments, &args.param_file);
-    for warning in &given.warnings {
-        eprintln!("{warning}");
-    }
-    if !given.repeated.is_empty() {
-        let keys: Vec<String> = given.repeated.into_iter().collect();
-        let keys = keys.join(", ");
-        return Err(usage(format!(
-            "The following parameters were provided more than once: {keys}"
-        )));
-    }
-
+    let values = arguments.values(&args)?;
     let source = arguments.source(&args)?;
+
     let needs_server = !args.local.is_local && !args.parameters;
     let client = if needs_server || matches!(source, Source::Stored { .. }) {
         Some(Client::new(connection).await?)
@@ -65,18 +53,7 @@ pub(crate) async fn run(args: Process, connection: &Connection) -> anyhow::Resul
         }
     }
 
-    let mut body = found.body;
-    if let Some(labels) = args.labels.as_deref().filter(|labels| !labels.is_empty()) {
-        let labels =
-            parse_labels(labels).map_err(|error| anyhow!("error parsing labels: {error}"))?;
-        body.add_labels(&labels);
-    }
-    let values = given.values.map_err(|error| anyhow!(error))?;
-    let unknown = body.set_parameters(&values);
-    if !unknown.is_empty() && !args.ignore_unknown_parameters {
-        return Err(unknown_parameters(&unknown));
-    }
-
+    let mut body = edited(found.body, &args, values)?;
     let processed = match client {
         Some(client) => {
             body.set_namespace(client.namespace());
@@ -108,12 +85,23 @@ impl Arguments {
         })
     }
 
-    fn warn(&self, args: &Process) {
+    /// The values given, or what is wrong with them, which is not told before the template is
+    /// read. Values that do not count are warned of.
+    fn values(&self, args: &Process) -> anyhow::Result<Result<parameters::Values, String>> {
+        let mut warnings = Vec::new();
         if !args.param.is_empty() {
-            for warning in parameters::comma_warnings(&self.assignments) {
-                eprintln!("{warning}");
-            }
+            warnings = parameters::comma_warnings(&self.assignments);
         }
+        let given = parameters::combine(&self.assignments, &args.param_file);
+        warnings.extend(given.warnings);
+        for warning in warnings {
+            eprintln!("{warning}");
+        }
+        if given.repeated.is_empty() {
+            return Ok(given.values);
+        }
+        let keys = given.repeated.into_iter().collect::<Vec<_>>().join(", ");
+        Err(usage(format!("The following parameters were provided more than once: {keys}")))
     }
 
     fn source(&self, args: &Process) -> anyhow::Result<Source> {
@@ -151,6 +139,26 @@ fn check_flags(args: &Process) -> anyhow::Result<()> {
         Some((flag, _)) => Err(usage(format!(
             "The --parameters flag does not process the template, can't be used with --{flag}"
         ))),
+    }
+}
+
+/// The template with the user's labels and values in it.
+fn edited(
+    mut body: Body,
+    args: &Process,
+    values: Result<parameters::Values, String>,
+) -> anyhow::Result<Body> {
+    if let Some(labels) = args.labels.as_deref().filter(|labels| !labels.is_empty()) {
+        let labels =
+            parse_labels(labels).map_err(|error| anyhow!("error parsing labels: {error}"))?;
+        body.add_labels(&labels);
+    }
+    let values = values.map_err(|error| anyhow!(error))?;
+    let unknown = body.set_parameters(&values);
+    if unknown.is_empty() || args.ignore_unknown_parameters {
+        Ok(body)
+    } else {
+        Err(unknown_parameters(&unknown))
     }
 }
 

@@ -3,6 +3,7 @@
 mod bad_input;
 mod crash;
 mod kubectl;
+mod malformed;
 mod reading;
 mod templates;
 mod watching;

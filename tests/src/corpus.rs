@@ -13,16 +13,22 @@ use flate2::read::MultiGzDecoder;
 ///
 /// Prints why the caller is about to skip when there is none.
 pub fn find(relative: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("FORMWORK_CORPUS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus"),
-        PathBuf::from,
-    );
+    let root = std::env::var_os("FORMWORK_CORPUS")
+        .map_or_else(|| repository().join("../shared/corpus"), PathBuf::from);
     let path = root.join(relative);
     if path.exists() {
         return Some(path);
     }
     println!("skipped: corpus not present");
     None
+}
+
+/// The root of the repository that the tests were started from.
+pub fn repository() -> PathBuf {
+    // Cargo says it when it runs a test; what it said when it compiled one may have been another checkout.
+    let tests = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    tests.join("..")
 }
 
 /// The lines of a file of JSON lines, gzipped or not, as they stand.

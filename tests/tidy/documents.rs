@@ -61,7 +61,9 @@ fn modules(krate: &str) -> Result<BTreeSet<String>> {
     let files = source::files(&source, "rs")?;
     let names = files.iter().filter_map(|file| {
         let rest = file.path.strip_prefix(&source)?;
-        Some(rest.split_once('/').map_or(rest.trim_end_matches(".rs"), |(folder, _)| folder))
+        Some(
+            rest.split_once('/').map_or_else(|| rest.trim_end_matches(".rs"), |(folder, _)| folder),
+        )
     });
     let names = names.filter(|name| !["lib", "main"].contains(name));
     Ok(names.map(str::to_owned).collect())

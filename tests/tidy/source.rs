@@ -1,7 +1,6 @@
 //! The repository's Rust files, and their text without what is not code.
 
-use std::path::{Path, PathBuf};
-
+pub(crate) use ::tests::corpus::repository as root;
 use anyhow::{Context, Result};
 
 /// One Rust file.
@@ -12,11 +11,6 @@ pub(crate) struct Source {
     pub text: String,
     /// Declared by a module that only tests see.
     tests_only: bool,
-}
-
-/// The root of the repository.
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Every file below `folder` with this extension; build output and hidden folders are passed over.

@@ -23,19 +23,37 @@ pub(crate) enum Outcome {
 
 /// As another program would do it with the crate.
 pub(crate) fn with_the_library(run: &Run) -> Result<Outcome> {
-    let body = template(run)?;
-    let dialect = match body["apiVersion"].as_str() {
+    let tree = template(run)?;
+    let dialect = match tree["apiVersion"].as_str() {
         Some("formwork.dev/v1alpha1") => Dialect::Proposal,
         _ => Dialect::OpenShift,
     };
-    let body = body.to_string();
+    let body = tree.to_string();
     let template = Template::parse(&body, dialect)?;
     ensure!(template.strays().is_empty(), "fields that no Template has");
     let overrides = values(run)?.into_iter().collect();
     Ok(match process(&template, &overrides) {
         Ok(list) => Outcome::Objects(serde_json::from_slice(&list)?),
-        Err(errors) => Outcome::Refused(errors.iter().map(ToString::to_string).collect()),
+        Err(errors) => {
+            let told = errors.iter().map(ToString::to_string);
+            Outcome::Refused(told.map(|reason| placed(&tree, reason)).collect())
+        }
     })
+}
+
+/// A reason about the value of a parameter, placed in the template: there the command writes the values before it
+/// processes, so that is where its users are shown them.
+pub(crate) fn placed(template: &Value, reason: String) -> String {
+    let Some((name, what)) =
+        reason.strip_prefix("values[").and_then(|reason| reason.split_once("]: "))
+    else {
+        return reason;
+    };
+    let parameters = template["parameters"].as_array().map_or(&[][..], Vec::as_slice);
+    match parameters.iter().position(|parameter| parameter["name"] == name) {
+        Some(index) => format!("parameters[{index}].value: {what}"),
+        None => reason,
+    }
 }
 
 fn process(template: &Template<'_>, overrides: &Overrides) -> Result<Vec<u8>, processor::Errors> {

@@ -42,7 +42,7 @@ async fn outcome(client: &Client, run: &Run, values: &mut Vec<String>) -> Result
     };
     let collection = format!("/apis/{api}/namespaces/examples/templates");
     let stored = post(client, &collection, &template).await?;
-    if let Some(refused) = refused(&stored)? {
+    if let Some(refused) = refused(&template, &stored)? {
         return Ok(refused);
     }
 
@@ -51,7 +51,7 @@ async fn outcome(client: &Client, run: &Run, values: &mut Vec<String>) -> Result
     let parameters = json!({"apiVersion": api, "kind": "Parameters", "values": given});
     let path = format!("{collection}/{}/processed", run.name);
     let answer = post(client, &path, &parameters).await?;
-    if let Some(refused) = refused(&answer)? {
+    if let Some(refused) = refused(&template, &answer)? {
         return Ok(refused);
     }
     let processed = answer.json()?;
@@ -71,7 +71,7 @@ async fn post(client: &Client, path: &str, body: &Value) -> Result<Answer> {
 }
 
 /// The causes of a 422; nothing for success.
-fn refused(answer: &Answer) -> Result<Option<Outcome>> {
+fn refused(template: &Value, answer: &Answer) -> Result<Option<Outcome>> {
     if answer.status == 201 {
         return Ok(None);
     }
@@ -80,7 +80,7 @@ fn refused(answer: &Answer) -> Result<Option<Outcome>> {
     let causes = status["details"]["causes"].as_array().context("causes")?.iter();
     let text = |cause: &Value, field: &str| cause[field].as_str().unwrap_or_default().to_owned();
     let told = causes.map(|cause| format!("{}: {}", text(cause, "field"), text(cause, "message")));
-    Ok(Some(Outcome::Refused(told.collect())))
+    Ok(Some(Outcome::Refused(told.map(|reason| run::placed(template, reason)).collect())))
 }
 
 /// Whether a text in a log is there because of this value.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use http::Request;
+use prometheus_client::metrics::counter::Counter;
 
 use crate::authn::User;
 use crate::chain::{Dispatch, Response};
@@ -13,11 +14,12 @@ use crate::codec::{answer, gzip};
 use crate::discovery::Discovery;
 use crate::handlers::Call;
 use crate::limits::Body;
+use crate::metrics::{Metrics, ResourceLabels, StoredResource};
 use crate::openapi::{Info, OpenApi};
 use crate::request::RequestInfo;
-use crate::resource::{self, ApiGroup, Kinds};
+use crate::resource::{self, ApiGroup, Kinds, Resource};
 use crate::status::Error;
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// The APIs of a server.
 pub struct Api {
@@ -26,6 +28,7 @@ pub struct Api {
     discovery: Discovery,
     openapi: OpenApi,
     store: Store,
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl Api {
@@ -37,7 +40,33 @@ impl Api {
             openapi: OpenApi::new(&groups, info, store.environment().now()),
             groups,
             store,
+            metrics: None,
         }
+    }
+
+    /// The same, with its objects and the events of its watches counted.
+    #[must_use]
+    pub fn observed_by(mut self, metrics: &Arc<Metrics>) -> Self {
+        let stored: Vec<Arc<Resource>> = resource::all(&self.groups)
+            .filter(|resource| resource.strategy().is_some())
+            .cloned()
+            .collect();
+        let store = self.store.clone();
+        metrics
+            .show_objects(move || stored.iter().map(|resource| count(&store, resource)).collect());
+        self.metrics = Some(metrics.clone());
+        self
+    }
+
+    /// The counter of events sent to watchers of a resource.
+    fn watch_events(&self, resource: &Resource) -> Option<Counter> {
+        let definition = &resource.definition;
+        let labels = ResourceLabels {
+            group: definition.group.to_owned(),
+            version: definition.version.to_owned(),
+            resource: definition.plural.to_owned(),
+        };
+        self.metrics.as_ref().map(|metrics| metrics.watch_events(&labels))
     }
 
     async fn resource(&self, request: Request<Body>, info: &RequestInfo, user: &User) -> Response {
@@ -47,7 +76,9 @@ impl Api {
             let resource = resource::find(&self.groups, &info.group, &info.version, &info.resource)
                 .ok_or_else(Error::no_route)?;
             let (store, kinds) = (&self.store, &self.kinds);
-            let call = Call { store, kinds, resource, info, user, headers };
+            let watch_events =
+                info.is_long_running().then(|| self.watch_events(resource)).flatten();
+            let call = Call { store, kinds, resource, info, user, headers, watch_events };
             gzip::compress(headers, call.answer(body).await?).await
         };
         answered.await.unwrap_or_else(|error| {
@@ -68,6 +99,18 @@ impl Api {
         let wish = Wish::new(headers, info.query.get("pretty"));
         Some(compressed.unwrap_or_else(|error| answer::failure(&error, wish)))
     }
+}
+
+/// How many objects of a resource there are.
+fn count(store: &Store, resource: &Resource) -> (StoredResource, u64) {
+    let definition = &resource.definition;
+    let labels = StoredResource {
+        group: definition.group.to_owned(),
+        resource: definition.plural.to_owned(),
+    };
+    let count = store::prefix(definition, "")
+        .map_or(0, |prefix| store.cache().snapshot().list(&prefix).count());
+    (labels, count as u64)
 }
 
 impl Dispatch for Api {

@@ -13,6 +13,7 @@ mod watch;
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
+use prometheus_client::metrics::counter::Counter;
 
 use crate::authn::User;
 use crate::chain::Response;
@@ -35,6 +36,8 @@ pub(crate) struct Call<'a> {
     pub(crate) info: &'a RequestInfo,
     pub(crate) user: &'a User,
     pub(crate) headers: &'a HeaderMap,
+    /// Counts what a watch sends, if anybody counts.
+    pub(crate) watch_events: Option<Counter>,
 }
 
 impl<'a> Call<'a> {

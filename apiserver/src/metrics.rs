@@ -4,6 +4,7 @@
 //! Every label comes from a known set: verbs from a list, resources from those that are served,
 //! paths from those that are fixed. A client cannot make a new series by asking for nonsense.
 
+mod objects;
 mod process;
 
 use std::borrow::Cow;
@@ -24,6 +25,10 @@ use prometheus_client::registry::{Metric, Registry};
 use crate::chain::{Response, ResponseBody};
 use crate::request::{RequestInfo, Verb};
 use crate::version::Version;
+
+use self::objects::Objects;
+
+pub use self::objects::StoredResource;
 
 /// The media type of the answer.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -61,12 +66,6 @@ struct Kind {
     request_kind: &'static str,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Stored {
-    group: String,
-    resource: String,
-}
-
 /// A resource, as watch events are counted by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ResourceLabels {
@@ -91,7 +90,6 @@ pub struct Metrics {
     long_running: Family<Route, Gauge>,
     handshake_errors: Counter,
     watch_events: Family<ResourceLabels, Counter>,
-    objects: Family<Stored, Gauge>,
 }
 
 fn durations() -> Histogram {
@@ -118,7 +116,6 @@ impl Metrics {
             long_running: Family::default(),
             handshake_errors: Counter::default(),
             watch_events: Family::default(),
-            objects: Family::default(),
         };
         // The encoder appends `_total` to counters, so their names end before it.
         this.register(
@@ -157,7 +154,6 @@ impl Metrics {
             "Events sent to watchers",
             this.watch_events.clone(),
         );
-        this.register("apiserver_resource_objects", "Objects stored", this.objects.clone());
         this.register("kubernetes_build_info", "What was built, from what", build_info(version));
         this.locked().register_collector(Box::new(process::Process::new()));
         this
@@ -173,10 +169,12 @@ impl Metrics {
         self.watch_events.get_or_create_owned(resource)
     }
 
-    /// The number of stored objects of a resource, in whichever version.
-    pub fn objects(&self, group: &str, resource: &str) -> Gauge {
-        let labels = Stored { group: group.to_owned(), resource: resource.to_owned() };
-        self.objects.get_or_create_owned(&labels)
+    /// Shows how many objects are stored. `count` is asked whenever somebody looks.
+    pub fn show_objects(
+        &self,
+        count: impl Fn() -> Vec<(StoredResource, u64)> + Send + Sync + 'static,
+    ) {
+        self.locked().register_collector(Box::new(Objects(Box::new(count))));
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Registry> {

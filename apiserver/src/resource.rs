@@ -350,6 +350,11 @@ pub struct ApiGroup {
     pub versions: Vec<ApiVersion>,
 }
 
+/// Every resource of every version of every group.
+pub fn all(groups: &[ApiGroup]) -> impl Iterator<Item = &Arc<Resource>> {
+    groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources)
+}
+
 /// Finds a resource among all groups.
 pub fn find<'a>(
     groups: &'a [ApiGroup],
@@ -379,12 +384,10 @@ impl Kinds {
     pub fn of(groups: &[ApiGroup]) -> Self {
         let mut kinds: HashSet<_> =
             ["Status", "List"].map(|kind| ("v1".to_owned(), kind.to_owned())).into();
-        for version in groups.iter().flat_map(|group| &group.versions) {
-            for Resource { definition, serves, .. } in version.resources.iter().map(AsRef::as_ref) {
-                kinds.insert((definition.api_version(), definition.kind.to_owned()));
-                if matches!(serves, Serves::Stored(_)) {
-                    kinds.insert((definition.api_version(), format!("{}List", definition.kind)));
-                }
+        for Resource { definition, serves, .. } in all(groups).map(AsRef::as_ref) {
+            kinds.insert((definition.api_version(), definition.kind.to_owned()));
+            if matches!(serves, Serves::Stored(_)) {
+                kinds.insert((definition.api_version(), format!("{}List", definition.kind)));
             }
         }
         Self(kinds)

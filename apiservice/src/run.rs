@@ -63,12 +63,13 @@ async fn serve_standalone(serve: Serve) -> Result<()> {
 
     let version = Version::new(concat!("v", env!("CARGO_PKG_VERSION")));
     let info = Info { title: "Formwork".to_owned(), version: version.git_version.clone() };
+    let metrics = Arc::new(Metrics::new(&version));
     let chain = Chain::new(Parties {
         authenticator: Arc::new(authenticator(&serve, &certificates)?),
         authorizer: Arc::new(authz::Union::standalone()),
-        dispatch: Arc::new(Api::new(groups(), store, &info)),
+        dispatch: Arc::new(Api::new(groups(), store, &info).observed_by(&metrics)),
         health: health(&backend),
-        metrics: Arc::new(Metrics::new(&version)),
+        metrics,
         version,
         limits: Limits {
             reading: serve.max_requests_inflight,

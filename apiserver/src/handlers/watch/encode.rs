@@ -6,6 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use prometheus_client::metrics::counter::Counter;
 use storage::{Change, Entry, Event, Revision};
 
 use super::super::list::{matches, matches_value};
@@ -32,6 +33,7 @@ pub(super) struct Encoder {
     selector: Selector,
     /// Whether the columns of a Table were told already.
     columns_told: bool,
+    sent: Option<Counter>,
 }
 
 /// The encoding that plain watchers share.
@@ -51,6 +53,7 @@ impl Encoder {
             include: IncludeObject::parse(call.info.query.get("includeObject"))?,
             selector,
             columns_told: false,
+            sent: call.watch_events.clone(),
         })
     }
 
@@ -72,6 +75,7 @@ impl Encoder {
                     self.encode(event, &mut text).map(|()| text.into())
                 });
                 out.extend_from_slice(text.as_ref().map_err(Clone::clone)?);
+                self.count();
                 return Ok(());
             }
         }
@@ -126,7 +130,14 @@ impl Encoder {
             }
         }
         close(out);
+        self.count();
         Ok(())
+    }
+
+    fn count(&self) {
+        if let Some(sent) = &self.sent {
+            sent.inc();
+        }
     }
 
     fn write_table(

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{anyhow, bail};
-use processor::{Overrides, Template, Values};
+use processor::{Dialect, Overrides, Template, Values};
 
 use crate::args::{Connection, Process};
 use crate::body::Body;
@@ -170,9 +170,12 @@ fn process_here(body: &Body) -> anyhow::Result<String> {
         name: body.name(),
         errors: errors.iter().map(ToString::to_string).collect(),
     };
-    let names = processor::validate(&template);
-    if !names.is_empty() {
-        return Err(refused(names).into());
+    // The proposal's values settle all that is wrong at once, names too.
+    if body.dialect() == Dialect::OpenShift {
+        let names = processor::validate(&template);
+        if !names.is_empty() {
+            return Err(refused(names).into());
+        }
     }
     // The user's values are in the body already.
     let overrides = Overrides::new();

@@ -63,6 +63,25 @@ pub enum Reason {
         /// Strings quoted, everything else as JSON.
         value: String,
     },
+    /// The value is none of those that are supported.
+    NotSupported {
+        /// As in [`Invalid`](Reason::Invalid).
+        value: String,
+        /// Those that are, printed the same way.
+        supported: Vec<String>,
+    },
+    /// The field must not be set here.
+    Forbidden,
+    /// The value names something that is not there.
+    NotFound {
+        /// As in [`Invalid`](Reason::Invalid).
+        value: String,
+    },
+    /// The value stands there twice.
+    Duplicate {
+        /// As in [`Invalid`](Reason::Invalid).
+        value: String,
+    },
     /// A value was given for a parameter that the template does not have.
     UnknownParameter {
         /// The name that nothing answers to.
@@ -81,6 +100,14 @@ impl FieldError {
         FieldError { field, reason: Reason::Invalid { value }, detail }
     }
 
+    pub(crate) fn forbidden(field: String, detail: String) -> Self {
+        FieldError { field, reason: Reason::Forbidden, detail }
+    }
+
+    pub(crate) fn duplicate(field: String, value: String) -> Self {
+        FieldError { field, reason: Reason::Duplicate { value }, detail: String::new() }
+    }
+
     pub(crate) fn too_long(field: String) -> Self {
         let detail = "substitution would bring in more than 64 MiB".to_owned();
         FieldError { field, reason: Reason::TooLong, detail }
@@ -91,6 +118,12 @@ impl FieldError {
         let reason = match &self.reason {
             Reason::Required => "Required value".to_owned(),
             Reason::Invalid { value } => format!("Invalid value: {value}"),
+            Reason::NotSupported { value, supported } => {
+                format!("Unsupported value: {value}: supported values: {}", supported.join(", "))
+            }
+            Reason::Forbidden => "Forbidden".to_owned(),
+            Reason::NotFound { value } => format!("Not found: {value}"),
+            Reason::Duplicate { value } => format!("Duplicate value: {value}"),
             Reason::UnknownParameter { name } => {
                 format!("unknown parameter name {}", go_quote(name))
             }
@@ -104,7 +137,10 @@ impl FieldError {
         match self.reason {
             Reason::Required => "FieldValueRequired",
             Reason::Invalid { .. } => "FieldValueInvalid",
-            Reason::UnknownParameter { .. } => "FieldValueNotFound",
+            Reason::NotSupported { .. } => "FieldValueNotSupported",
+            Reason::Forbidden => "FieldValueForbidden",
+            Reason::NotFound { .. } | Reason::UnknownParameter { .. } => "FieldValueNotFound",
+            Reason::Duplicate { .. } => "FieldValueDuplicate",
             Reason::TooLong => "FieldValueTooLong",
         }
     }
@@ -143,12 +179,13 @@ impl Errors {
             return;
         }
         let error = make();
-        let value = match &error.reason {
-            Reason::Invalid { value } => value.len(),
-            _ => 0,
-        };
-        self.size += error.field.len() + error.detail.len() + value;
+        self.size += error.field.len() + error.body().len();
         self.list.push(error);
+    }
+
+    /// Adds all errors of another list.
+    pub(crate) fn append(&mut self, others: Errors) {
+        others.into_iter().for_each(|error| self.push(error));
     }
 
     /// Whether nothing was refused.
@@ -297,6 +334,6 @@ mod tests {
         for _ in 0..10 {
             errors.push(FieldError::required(String::new(), "x".repeat(1 << 20)));
         }
-        assert_eq!(errors.iter().count(), 5);
+        assert_eq!(errors.iter().count(), 4);
     }
 }

@@ -1,13 +1,18 @@
 //! A JSON Schema of a template's parameters, for forms and for checking values before sending them.
 
-use crate::Template;
+use crate::constraint::{Type, integer};
 use crate::json::string::push_string;
+use crate::{Parameter, Template};
 
 /// JSON Schema (draft 2020-12) of the values that `template` takes.
 ///
-/// Properties stand in the order of the parameters, which is the order for a form. Every value is
-/// a string, as the API's are. A parameter is required when it says so and would otherwise stay
-/// empty. Of parameters with one name the last is described, as it is the one that counts.
+/// Properties stand in the order of the parameters, which is the order for a form. OpenShift's
+/// values are strings; the proposal's have their type, as have their defaults, and the constraints
+/// that JSON Schema knows by the same names. A value of type `base64` is the text itself, which
+/// processing encodes: the schema calls it a string and says so, not a `contentEncoding`.
+///
+/// A parameter is required when it says so and would otherwise stay empty. Of parameters with one
+/// name the last is described, as it is the one that counts.
 pub fn json_schema(template: &Template) -> String {
     let mut schema = String::from(
         "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\",\"properties\":{",
@@ -25,19 +30,8 @@ pub fn json_schema(template: &Template) -> String {
         schema.push_str(comma);
         comma = ",";
         push_string(&mut schema, &parameter.name);
-        schema.push_str(":{\"type\":\"string\"");
-        let texts = [
-            ("title", &parameter.display_name),
-            ("description", &parameter.description),
-            ("default", &parameter.value),
-        ];
-        for (key, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
-            schema.push_str(",\"");
-            schema.push_str(key);
-            schema.push_str("\":");
-            push_string(&mut schema, text);
-        }
-        schema.push('}');
+        schema.push(':');
+        push_property(&mut schema, parameter);
         if parameter.required && parameter.value.is_empty() && parameter.generate.is_empty() {
             required.push(&*parameter.name);
         }
@@ -55,14 +49,75 @@ pub fn json_schema(template: &Template) -> String {
     schema
 }
 
+fn push_property(schema: &mut String, parameter: &Parameter) {
+    let kind = Type::of(parameter).unwrap_or(Type::String);
+    schema.push_str(match kind {
+        Type::String | Type::Base64 => "{\"type\":\"string\"",
+        Type::Int => "{\"type\":\"integer\"",
+        Type::Bool => "{\"type\":\"boolean\"",
+    });
+    let texts = [("title", &parameter.display_name), ("description", &parameter.description)];
+    for (key, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        push_key(schema, key);
+        push_string(schema, text);
+    }
+    if kind == Type::Base64 {
+        push_key(schema, "$comment");
+        push_string(schema, "the text itself: processing encodes it");
+    }
+    let declared = &parameter.constraints;
+    if !declared.allowed.is_empty() {
+        push_key(schema, "enum");
+        for (index, allowed) in declared.allowed.iter().enumerate() {
+            schema.push(if index == 0 { '[' } else { ',' });
+            push_typed(schema, kind, allowed);
+        }
+        schema.push(']');
+    }
+    if !declared.pattern.is_empty() {
+        push_key(schema, "pattern");
+        push_string(schema, &declared.pattern);
+    }
+    for (key, bound) in [("minimum", declared.minimum), ("maximum", declared.maximum)] {
+        if let Some(bound) = bound {
+            push_key(schema, key);
+            schema.push_str(&bound.to_string());
+        }
+    }
+    if !parameter.value.is_empty() {
+        push_key(schema, "default");
+        push_typed(schema, kind, &parameter.value);
+    }
+    schema.push('}');
+}
+
+fn push_key(schema: &mut String, key: &str) {
+    schema.push_str(",\"");
+    schema.push_str(key);
+    schema.push_str("\":");
+}
+
+/// A value as JSON of its type; one that is not of its type stays a string.
+fn push_typed(schema: &mut String, kind: Type, value: &str) {
+    match kind {
+        Type::Int if integer(value).is_some() => schema.push_str(value),
+        Type::Bool if matches!(value, "true" | "false") => schema.push_str(value),
+        _ => push_string(schema, value),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Dialect;
 
     fn check(parameters: &str, want: &str) {
+        check_in(Dialect::OpenShift, parameters, want);
+    }
+
+    fn check_in(dialect: Dialect, parameters: &str, want: &str) {
         let body = format!("{{\"parameters\":[{parameters}]}}");
-        let template = Template::parse(&body, Dialect::OpenShift).unwrap();
+        let template = Template::parse(&body, dialect).unwrap();
         let want = format!(
             "{{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\",{want},\
              \"additionalProperties\":false}}"
@@ -93,6 +148,22 @@ mod tests {
         check(
             r#"{"name":"A","value":"1","required":true},{"name":"A","value":"2"}"#,
             r#""properties":{"A":{"type":"string","default":"2"}}"#,
+        );
+    }
+
+    #[test]
+    fn typed_parameters_are_described_by_their_types() {
+        check_in(
+            Dialect::Proposal,
+            r#"{"name":"I","type":"int","value":"3","minimum":1,"maximum":5,"enum":[1,"3"]},
+               {"name":"B","parameterType":"bool","value":true},
+               {"name":"S","pattern":"^a","enum":["a","1"]},
+               {"name":"E","type":"base64","required":true}"#,
+            r#""properties":{"I":{"type":"integer","enum":[1,3],"minimum":1,"maximum":5,"default":3},"B":{"type":"boolean","default":true},"S":{"type":"string","enum":["a","1"],"pattern":"^a"},"E":{"type":"string","$comment":"the text itself: processing encodes it"}},"required":["E"]"#,
+        );
+        check(
+            r#"{"name":"I","type":"int","value":"3"}"#,
+            r#""properties":{"I":{"type":"string","default":"3"}}"#,
         );
     }
 }

@@ -28,12 +28,15 @@
 //!
 //! Not here: HTTP, YAML, storing, and what becomes of the objects.
 
+mod constraint;
 mod dialect;
 mod error;
 pub mod form;
 mod generator;
 mod group;
 mod json;
+mod label;
+mod pattern;
 mod process;
 mod reference;
 mod rewrite;
@@ -45,5 +48,5 @@ pub use error::{Errors, FieldError, ParseError, Reason};
 pub use generator::Random;
 pub use json::{Json, MAX_DEPTH};
 pub use process::{MAX_PROCESSED, Processed, process};
-pub use template::{Oddity, Parameter, Stray, Template};
+pub use template::{Constraints, Oddity, Parameter, Stray, Template};
 pub use values::{Overrides, Values, validate};

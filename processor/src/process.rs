@@ -1,5 +1,7 @@
 //! Processing: a template and its values in, objects out.
 
+mod proposal;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -8,7 +10,9 @@ use crate::json::string::push_string;
 use crate::reference::whole;
 use crate::rewrite::{Labels, Rewriter, TooLong, What, substitute};
 use crate::values::{Value, Values};
-use crate::{Json, Template};
+use crate::{Dialect, Json, Template};
+
+pub(crate) use proposal::check;
 
 /// How much text references and labels may bring into one template, in bytes: the parameters'
 /// values together, message and labels together, and the objects together.
@@ -32,12 +36,24 @@ pub struct Processed<'a> {
 ///
 /// Every reference is replaced once; what a value brings in is never searched again. Objects keep
 /// their key order, white space and number spelling. Of keys that are or become equal the last one
-/// stays (upstream's winner depends on Go's map order when substitution made them equal).
+/// stays (upstream's winner depends on Go's map order when substitution made them equal); the
+/// proposal refuses them.
 ///
 /// # Errors
 /// All faulty objects, each with its index; an object that would make the result too large ends
-/// the work.
+/// the work. With the proposal everything that is wrong with every object, each with its path, a
+/// label that Kubernetes would refuse, and a parameter that nothing refers to.
 pub fn process<'a>(
+    template: &'a Template<'a>,
+    values: &'a Values<'a>,
+) -> Result<Processed<'a>, Errors> {
+    match template.dialect() {
+        Dialect::OpenShift => openshift(template, values),
+        Dialect::Proposal => proposal::process(template, values),
+    }
+}
+
+fn openshift<'a>(
     template: &'a Template<'a>,
     values: &'a Values<'a>,
 ) -> Result<Processed<'a>, Errors> {
@@ -166,7 +182,7 @@ impl<'a> Processed<'a> {
         for (parameter, value) in self.template.parameters().iter().zip(self.values.iter()) {
             out.push_str(before);
             let generate = if value.is_given() { "" } else { &parameter.generate };
-            parameter.write(out, value.text(), generate);
+            parameter.write(out, value.plain(), generate);
             before = ",";
         }
         if before == "," {

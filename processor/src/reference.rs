@@ -2,6 +2,9 @@
 //!
 //! OpenShift's grammar: `${NAME}` anywhere in a string, and `${{NAME}}` as the whole of one. There
 //! is no escape, and what does not match is ordinary text. Both are found in one forward scan.
+//! The other dialect's grammar is in [`proposal`]; what a name is they have in common.
+
+pub(crate) mod proposal;
 
 /// A `${NAME}` inside a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,8 @@
 //!
 //! The input is [`Json`], hence well formed and of bounded nesting: nothing is checked again here.
 //! This file walks maps and lists and keeps the cursor. [`text`] knows references, [`members`]
-//! equal keys, [`object`], [`list`] and [`labels`] what makes an object of Kubernetes.
+//! equal keys, [`object`], [`list`] and [`labels`] what makes an object of Kubernetes. All that is
+//! OpenShift's dialect; the proposal's walk is in [`strict`].
 
 mod edits;
 mod fault;
@@ -15,6 +16,7 @@ mod labels;
 mod list;
 mod members;
 mod object;
+mod strict;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -24,12 +26,14 @@ use std::ops::Range;
 
 use crate::json::{Scanner, number};
 use crate::values::Values;
-use crate::{Json, MAX_PROCESSED};
+use crate::{Dialect, Json, MAX_PROCESSED};
 
 use edits::Edits;
 pub(crate) use fault::{Fault, What};
 pub(crate) use labels::Labels;
 use members::{Map, Member};
+pub(crate) use strict::Scope;
+use strict::Strict;
 pub(crate) use text::{TooLong, substitute};
 
 /// What stands in the output where a value stood in the input.
@@ -47,6 +51,7 @@ enum Wrote {
 type Result<T> = std::result::Result<T, Fault>;
 
 pub(crate) struct Rewriter<'a> {
+    dialect: Dialect,
     /// Without values nothing is a reference, and numbers are written canonically.
     values: Option<&'a Values<'a>>,
     labels: Option<&'a Labels>,
@@ -61,6 +66,8 @@ pub(crate) struct Rewriter<'a> {
     edits: Edits,
     /// How much text references and labels may still bring in.
     budget: usize,
+    /// What only the proposal's walk needs.
+    strict: Strict<'a>,
 }
 
 impl<'a> Rewriter<'a> {
@@ -70,6 +77,7 @@ impl<'a> Rewriter<'a> {
         size: usize,
     ) -> Self {
         Rewriter {
+            dialect: Dialect::OpenShift,
             values,
             labels,
             text: "",
@@ -79,6 +87,7 @@ impl<'a> Rewriter<'a> {
             members: Vec::new(),
             edits: Edits::default(),
             budget: MAX_PROCESSED,
+            strict: Strict::default(),
         }
     }
 
@@ -165,7 +174,10 @@ impl<'a> Rewriter<'a> {
     /// Rewrites a key and puts the cursor before the value.
     fn member(&mut self) -> Result<usize> {
         let start = self.place();
-        let (name, renamed) = self.key()?;
+        let (name, renamed) = match self.dialect {
+            Dialect::OpenShift => self.key()?,
+            Dialect::Proposal => self.strict_key()?,
+        };
         self.token();
         self.at += 1;
         self.token();

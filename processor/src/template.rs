@@ -5,7 +5,10 @@
 //! as [`Stray`]s; deciding what to do with those is the caller's. It checks JSON types, not values:
 //! see [`validate`](crate::validate) and [`Values::resolve`](crate::Values::resolve).
 
+mod constraints;
 mod envelope;
+
+pub use constraints::Constraints;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -45,6 +48,8 @@ pub struct Parameter<'t> {
     pub from: Cow<'t, str>,
     /// Whether an empty value is refused.
     pub required: bool,
+    /// What values are allowed; OpenShift's parameters have no constraints.
+    pub constraints: Constraints<'t>,
 }
 
 /// Without the value, which may be a secret.
@@ -132,7 +137,7 @@ impl<'t> Template<'t> {
         self.metadata
     }
 
-    /// The unsubstituted message; empty when absent.
+    /// The unsubstituted message; empty when absent. The proposal has none.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -1,4 +1,8 @@
 //! From parameters to values: what the caller gave, what the template says, what is generated.
+//!
+//! The rules here are OpenShift's; [`proposal`] has those of typed parameters.
+
+mod proposal;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +13,7 @@ use crate::error::{Errors, FieldError, Reason, go_compact, go_quote};
 use crate::generator::{self, Random};
 use crate::json::{Quoted, Scanner, number, string};
 use crate::template::{Parameter, Template};
-use crate::{MAX_PROCESSED, rewrite};
+use crate::{Dialect, Json, MAX_PROCESSED, rewrite};
 
 /// Values that a caller gives to a template's parameters, by name.
 ///
@@ -88,12 +92,17 @@ impl<'t> Values<'t> {
     ///
     /// # Errors
     /// All of them together: a required parameter that stays empty, a generator or an expression
-    /// that does not exist, and an override for a name that the template does not have.
+    /// that does not exist, and an override for a name that the template does not have. With the
+    /// proposal also every value that its parameter does not allow, and everything that
+    /// [`validate`] says: there is no need to call that first.
     pub fn resolve(
         template: &'t Template,
         overrides: &Overrides,
         random: &mut dyn Random,
     ) -> Result<Self, Errors> {
+        if template.dialect() == Dialect::Proposal {
+            return proposal::resolve(template, overrides, random);
+        }
         let mut errors = Errors::default();
         overrides.check(template, &mut errors);
         let mut list = Vec::with_capacity(template.parameters().len());
@@ -113,16 +122,35 @@ impl<'t> Values<'t> {
                 break;
             }
         }
+        errors.or(Values::new(list))
+    }
+
+    fn new(list: Vec<Value<'t>>) -> Self {
         let mut names: Vec<usize> = (0..list.len()).collect();
         names.sort_unstable_by_key(|&index| (list[index].name, std::cmp::Reverse(index)));
         names.dedup_by_key(|index| list[*index].name);
-        errors.or(Values { list, names })
+        Values { list, names }
+    }
+
+    /// Empty values for all parameters, in place of those that could not be settled.
+    pub(crate) fn blank(template: &'t Template) -> Self {
+        proposal::blank(template)
     }
 
     /// The value that a reference to `name` stands for.
     pub(crate) fn get(&self, name: &str) -> Option<&Value<'t>> {
+        self.index(name).map(|index| &self.list[index])
+    }
+
+    /// Which parameter a reference to `name` means.
+    pub(crate) fn index(&self, name: &str) -> Option<usize> {
         let found = self.names.binary_search_by(|&index| self.list[index].name.cmp(name));
-        found.ok().map(|place| &self.list[self.names[place]])
+        found.ok().map(|place| self.names[place])
+    }
+
+    /// The value of the parameter with that index.
+    pub(crate) fn at(&self, index: usize) -> &Value<'t> {
+        &self.list[index]
     }
 
     /// The values in the order of the template's parameters.
@@ -169,19 +197,21 @@ fn settle<'t>(
 pub(crate) struct Value<'t> {
     name: &'t str,
     text: Cow<'t, str>,
+    /// The parameter's value, where `text` is an encoding of it.
+    plain: Option<Cow<'t, str>>,
     /// `text` as the content of a JSON string, where that differs.
     escaped: Option<String>,
-    /// `text` as `${{NAME}}` reads it; made when first asked for.
+    /// `text` as an unquoted reference reads it; made when first asked for.
     form: OnceLock<Form>,
     given: bool,
 }
 
-/// What a whole-string `${{NAME}}` becomes.
+/// What a string becomes that is an unquoted reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The content of a JSON string: the value is none, or is no JSON and stands for itself.
     Text(String),
-    /// `null`, which removes the member that holds it.
+    /// `null`; in OpenShift's dialect it removes the member that holds it.
     Null,
     /// A number, bool, map or list, free of duplicate keys and lone surrogates.
     Json(String),
@@ -195,7 +225,16 @@ impl<'t> Value<'t> {
             Cow::Borrowed(_) => None,
             Cow::Owned(escaped) => Some(escaped),
         };
-        Value { name, text, escaped, form: OnceLock::new(), given }
+        Value { name, text, plain: None, escaped, form: OnceLock::new(), given }
+    }
+
+    pub(crate) fn name(&self) -> &'t str {
+        self.name
+    }
+
+    /// The parameter's value, as it was given or generated.
+    pub(crate) fn plain(&self) -> &str {
+        self.plain.as_ref().unwrap_or(&self.text)
     }
 
     /// The text as it is.
@@ -213,9 +252,14 @@ impl<'t> Value<'t> {
         self.given
     }
 
-    /// What a whole-string reference becomes.
+    /// What a whole-string reference of OpenShift becomes.
     pub(crate) fn form(&self) -> &Form {
         self.form.get_or_init(|| Form::read(&self.text))
+    }
+
+    /// What a whole-string reference of the proposal becomes.
+    pub(crate) fn scalar(&self) -> &Form {
+        self.form.get_or_init(|| Form::scalar(&self.text))
     }
 }
 
@@ -228,19 +272,32 @@ impl Form {
             Err(syntax) if syntax.is_depth() => return Form::TooDeep,
             Err(_) => return Form::itself(text),
         };
-        match json.kind() {
-            "null" => Form::Null,
-            "string" => {
-                let content = &json.as_str()[1..json.as_str().len() - 1];
-                Form::itself(&Quoted::proven(content).decode())
-            }
-            "number" => match number::canonical(json.as_str()) {
-                Some(number) => Form::Json(number.into_owned()),
-                None => Form::itself(text),
-            },
-            "bool" => Form::Json(json.as_str().to_owned()),
+        match Form::of_scalar(json) {
+            Some(form) => form,
             // A number beyond every float makes Go refuse the whole text; so it stands for itself.
-            _ => rewrite::canonical(json).map_or_else(|| Form::itself(text), Form::Json),
+            None => rewrite::canonical(json).map_or_else(|| Form::itself(text), Form::Json),
+        }
+    }
+
+    /// Text that is a JSON number, bool, string or null becomes that, any other text stays text:
+    /// to place maps and lists is no aim of the proposal. No text is null, as in YAML.
+    pub(crate) fn scalar(text: &str) -> Form {
+        if text.is_empty() {
+            return Form::Null;
+        }
+        let scalar = Json::parse(text).ok().and_then(Form::of_scalar);
+        scalar.unwrap_or_else(|| Form::itself(text))
+    }
+
+    /// None for maps, lists and numbers that no float holds.
+    fn of_scalar(json: Json) -> Option<Form> {
+        let text = json.as_str();
+        match json.kind() {
+            "null" => Some(Form::Null),
+            "string" => Some(Form::itself(&Quoted::proven(&text[1..text.len() - 1]).decode())),
+            "number" => Some(Form::Json(number::canonical(text)?.into_owned())),
+            "bool" => Some(Form::Json(text.to_owned())),
+            _ => None,
         }
     }
 
@@ -267,16 +324,31 @@ impl Parameter<'_> {
             out.push_str("\":");
             string::push_string(out, text);
         }
-        out.push_str(if self.required { ",\"required\":true}" } else { "}" });
+        out.push_str(if self.required { ",\"required\":true" } else { "" });
+        self.constraints.write(out);
+        out.push('}');
     }
 }
 
-/// Checks what the API server checks when a Template is stored or processed: parameter names.
+/// Checks what the API server checks when a Template is stored or processed.
+///
+/// With OpenShift that is parameter names; everything else waits until it is processed. The
+/// proposal is strict: it is all that can be wrong whatever the values are, such as a default that
+/// is not of its type, an undefined reference, or a parameter that nothing refers to.
 ///
 /// # Errors
-/// `parameters[i].name` for every name that is empty or no name; an empty list when all are well.
+/// All of them, each with its field; an empty list when all is well.
 pub fn validate(template: &Template) -> Errors {
+    if template.dialect() == Dialect::Proposal {
+        return proposal::validate(template);
+    }
     let mut errors = Errors::default();
+    check_names(template, &mut errors);
+    errors
+}
+
+/// `parameters[i].name` for every name that is empty or no name.
+fn check_names(template: &Template, errors: &mut Errors) {
     for (index, parameter) in template.parameters().iter().enumerate() {
         let field = || format!("parameters[{index}].name");
         if parameter.name.is_empty() {
@@ -286,7 +358,6 @@ pub fn validate(template: &Template) -> Errors {
             errors.push(FieldError::invalid(field(), go_quote(&parameter.name), detail));
         }
     }
-    errors
 }
 
 #[cfg(test)]
@@ -316,6 +387,18 @@ mod tests {
         ] {
             check(text, &Form::itself(text));
         }
+    }
+
+    #[test]
+    fn a_scalar_is_no_map_and_no_list() {
+        let scalar = |text: &str| Form::scalar(text);
+        for text in ["1", "1e3", "true", "null", "\"s\"", "BAR", "007", "1e999", "True"] {
+            assert_eq!(scalar(text), Form::read(text), "{text}");
+        }
+        for text in ["{}", "[1]", "{\"a\":1}"] {
+            assert_eq!(scalar(text), Form::itself(text), "{text}");
+        }
+        assert_eq!(scalar(""), Form::Null);
     }
 
     #[test]

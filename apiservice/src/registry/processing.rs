@@ -35,9 +35,12 @@ pub(super) fn process(
 ) -> Result<(Object, Vec<String>), Error> {
     let (fields, warnings) = with_template(dialect, &object, |template| {
         let refuse = |errors: &Errors| invalid(dialect, &object.meta.name, errors);
-        let names = processor::validate(template);
-        if !names.is_empty() {
-            return Err(refuse(&names));
+        // The proposal's values settle all that is wrong at once, names too.
+        if dialect == Dialect::OpenShift {
+            let names = processor::validate(template);
+            if !names.is_empty() {
+                return Err(refuse(&names));
+            }
         }
         let values = Values::resolve(template, overrides, &mut OsRandom)
             .map_err(|errors| refuse(&errors))?;
@@ -65,6 +68,12 @@ fn to_field_error(error: &processor::FieldError) -> field::Error {
     let problem = match &error.reason {
         Reason::Required => field::Problem::Required,
         Reason::Invalid { value } => field::Problem::Invalid(value.clone()),
+        Reason::NotSupported { value, supported } => {
+            field::Problem::NotSupported(value.clone(), supported.clone())
+        }
+        Reason::Forbidden => field::Problem::Forbidden,
+        Reason::NotFound { value } => field::Problem::NotFound(value.clone()),
+        Reason::Duplicate { value } => field::Problem::Duplicate(value.clone()),
         Reason::UnknownParameter { name } => {
             return field::Error {
                 field: format!("values[{name}]"),

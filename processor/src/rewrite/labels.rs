@@ -126,8 +126,8 @@ impl<'a> Rewriter<'a> {
         Ok(Wrote::Other)
     }
 
-    /// Merges into labels that are all texts or null.
-    fn merge_labels(&mut self, map: &mut Map, labels: &Labels) -> Result<()> {
+    /// Merges into a map of labels; those that are null become empty.
+    pub(super) fn merge_labels(&mut self, map: &mut Map, labels: &Labels) -> Result<()> {
         let mut taken = Vec::new();
         for index in map.first..self.members.len() {
             let own = &self.members[index];

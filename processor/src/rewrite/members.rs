@@ -34,6 +34,8 @@ pub(super) struct Map {
     /// Where a new member goes, after all that are there.
     end: usize,
     is_empty: bool,
+    /// Whether members have been cut out.
+    pub(super) is_thinned: bool,
 }
 
 /// Up to here comparing every pair is cheaper than sorting.
@@ -46,7 +48,7 @@ impl<'a> Rewriter<'a> {
         let end = members.last().map_or(inside, |last| last.end);
         if !choose(members) {
             let is_empty = members.is_empty();
-            return Map { first, end, is_empty };
+            return Map { first, end, is_empty, is_thinned: false };
         }
         let kept = members.iter().rposition(|member| member.alive);
         let tail = kept.map_or(0, |last| last + 1);
@@ -59,7 +61,7 @@ impl<'a> Rewriter<'a> {
             self.edits.cut(kept.map_or(inside, |last| members[last].end)..end);
         }
         let is_empty = kept.is_none();
-        Map { first, end, is_empty }
+        Map { first, end, is_empty, is_thinned: true }
     }
 
     /// The member of that name that is left.

@@ -1,4 +1,4 @@
-//! Strings and keys, and the references in them.
+//! Strings and keys of OpenShift's dialect, and the references in them.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,16 @@ use crate::reference::{references, whole};
 use crate::values::{Form, Value, Values};
 
 /// A string of the input.
-struct Literal<'a> {
-    content: Quoted<'a>,
-    /// Where the content starts and ends.
-    start: usize,
-    end: usize,
-    has_dollar: bool,
+pub(super) struct Literal<'a> {
+    pub(super) content: Quoted<'a>,
+    /// Where the content starts.
+    pub(super) start: usize,
+    /// Where the content ends.
+    pub(super) end: usize,
+    pub(super) has_dollar: bool,
     has_escape: bool,
     /// `\u0024` is a dollar sign and `\ud800` is nothing: such strings are decoded first.
-    has_unicode_escape: bool,
+    pub(super) has_unicode_escape: bool,
 }
 
 impl<'a> Rewriter<'a> {
@@ -142,7 +143,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Reads the string under the cursor.
-    fn literal(&mut self) -> Literal<'a> {
+    pub(super) fn literal(&mut self) -> Literal<'a> {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;
         let (mut has_dollar, mut has_escape, mut has_unicode_escape) = (false, false, false);
@@ -176,7 +177,7 @@ impl<'a> Rewriter<'a> {
 
 impl<'a> Literal<'a> {
     /// The content with every `\u` escape decoded, so that references can be found in it.
-    fn canonical(&self) -> Cow<'a, str> {
+    pub(super) fn canonical(&self) -> Cow<'a, str> {
         if self.has_unicode_escape {
             Cow::Owned(string::escape(&self.content.decode()).into_owned())
         } else {

@@ -11,7 +11,7 @@ use crate::{Dialect, Json, ParseError};
 const MAX_STRAYS: usize = 100;
 
 /// What keeps a body from being a Template, before positions become lines.
-enum Refusal {
+pub(super) enum Refusal {
     Syntax(Syntax),
     Type { found: &'static str, target: &'static str },
 }
@@ -22,7 +22,7 @@ impl From<Syntax> for Refusal {
     }
 }
 
-type Read<T> = Result<T, Refusal>;
+pub(super) type Read<T> = Result<T, Refusal>;
 
 pub(super) fn read(body: &str, dialect: Dialect) -> Result<Template<'_>, ParseError> {
     let mut template = Template {
@@ -67,7 +67,7 @@ impl<'t> Template<'t> {
                         false => None,
                     };
                 }
-                "message" => {
+                "message" if self.dialect == Dialect::OpenShift => {
                     self.message = text(scanner, "struct field Template.message of type string")?;
                 }
                 "objects" => self.objects = objects(scanner)?,
@@ -136,6 +136,8 @@ impl<'t> Template<'t> {
                         text(scanner, "struct field Parameter.parameters.from of type string")?;
                 }
                 "required" => parameter.required = flag(scanner)?,
+                _ if self.dialect == Dialect::Proposal
+                    && parameter.constraints.read(scanner, &key)? => {}
                 _ => {
                     scanner.value()?;
                     self.stray(Oddity::Unknown, || path(&key));
@@ -148,21 +150,18 @@ impl<'t> Template<'t> {
         Ok(parameter)
     }
 
-    /// A parameter's value: a string, or a number or bool that is read as its text and reported.
+    /// A parameter's value: a string, or a number or bool that is read as its text. OpenShift's
+    /// values are strings and nothing else, so there it is reported.
     fn read_value(&mut self, scanner: &mut Scanner<'t>) -> Read<Cow<'t, str>> {
-        let target = "struct field Parameter.parameters.value of type string";
-        match scanner.peek() {
-            b'"' | b'n' | b'[' | b'{' => text(scanner, target),
-            _ => {
-                let value = scanner.value()?;
-                let index = self.parameters.len();
-                let kind = value.kind();
-                self.warnings.push(format!(
-                    "parameters[{index}].value: the {kind} {value} is read as the string \"{value}\""
-                ));
-                Ok(Cow::Borrowed(value.as_str()))
-            }
+        let (value, coerced) =
+            scalar(scanner, "struct field Parameter.parameters.value of type string")?;
+        if let Some(kind) = coerced.filter(|_| self.dialect == Dialect::OpenShift) {
+            let index = self.parameters.len();
+            self.warnings.push(format!(
+                "parameters[{index}].value: the {kind} {value} is read as the string \"{value}\""
+            ));
         }
+        Ok(value)
     }
 
     fn read_labels(&mut self, scanner: &mut Scanner<'t>) -> Read<()> {
@@ -217,11 +216,25 @@ fn objects<'t>(scanner: &mut Scanner<'t>) -> Read<Option<Vec<Json<'t>>>> {
     Ok(Some(objects))
 }
 
-fn text<'t>(scanner: &mut Scanner<'t>, target: &'static str) -> Read<Cow<'t, str>> {
+pub(super) fn text<'t>(scanner: &mut Scanner<'t>, target: &'static str) -> Read<Cow<'t, str>> {
     if enter(scanner, b'"', target)? {
         Ok(scanner.string().map(Quoted::decode)?)
     } else {
         Ok(Cow::Borrowed(""))
+    }
+}
+
+/// A text, or a number or bool as its text and with the name of its JSON type.
+pub(super) fn scalar<'t>(
+    scanner: &mut Scanner<'t>,
+    target: &'static str,
+) -> Read<(Cow<'t, str>, Option<&'static str>)> {
+    match scanner.peek() {
+        b'"' | b'n' | b'[' | b'{' => Ok((text(scanner, target)?, None)),
+        _ => {
+            let value = scanner.value()?;
+            Ok((Cow::Borrowed(value.as_str()), Some(value.kind())))
+        }
     }
 }
 
@@ -236,7 +249,7 @@ fn flag(scanner: &mut Scanner<'_>) -> Read<bool> {
 
 /// Whether a value that starts with `open` comes next. Reads a `null`, which means absent, and
 /// refuses any other value.
-fn enter(scanner: &mut Scanner<'_>, open: u8, target: &'static str) -> Read<bool> {
+pub(super) fn enter(scanner: &mut Scanner<'_>, open: u8, target: &'static str) -> Read<bool> {
     if scanner.peek() == open {
         return Ok(true);
     }
@@ -247,7 +260,7 @@ fn enter(scanner: &mut Scanner<'_>, open: u8, target: &'static str) -> Read<bool
     refuse(value, target)
 }
 
-fn refuse<T>(value: Json<'_>, target: &'static str) -> Read<T> {
+pub(super) fn refuse<T>(value: Json<'_>, target: &'static str) -> Read<T> {
     let found = value.kind();
     Err(Refusal::Type { found, target })
 }

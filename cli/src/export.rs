@@ -314,6 +314,15 @@ mod tests {
     }
 
     #[test]
+    fn text_that_the_dialect_would_take_for_a_reference_is_warned_of() {
+        let script = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},
+            "data": {"script": "echo ${HOME} $(date)"}});
+        let surprise = |dialect| surprise(&template("t", dialect, vec![script.clone()]), dialect);
+        assert_eq!(surprise(Dialect::OpenShift), None);
+        assert!(surprise(Dialect::Proposal).unwrap().contains("date"));
+    }
+
+    #[test]
     fn selectors_are_encoded() {
         assert_eq!(percent_encoded("a in (b,c)"), "a%20in%20%28b%2Cc%29");
     }

@@ -138,43 +138,7 @@ pub(crate) fn aggregate(errors: &[Error]) -> String {
 }
 
 /// A string as Go's `%q` prints it: what `Invalid value:` shows of a string.
-pub fn quote(text: &str) -> String {
-    use fmt::Write as _;
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{b}' => out.push_str("\\v"),
-            '\u{c}' => out.push_str("\\f"),
-            control if control.is_control() || is_go_unprintable(control) => {
-                let code = control as u32;
-                // Writing to a String cannot fail.
-                let _ = match code {
-                    0..0x80 => write!(out, "\\x{code:02x}"),
-                    0x80..0x1_0000 => write!(out, "\\u{code:04x}"),
-                    _ => write!(out, "\\U{code:08x}"),
-                };
-            }
-            plain => out.push(plain),
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// Go prints letters, marks, numbers, punctuation, symbols and the ASCII blank; of the rest, these
-/// occur in practice: other blanks, separators, the byte order mark, private use.
-fn is_go_unprintable(character: char) -> bool {
-    (character != ' ' && character.is_whitespace())
-        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e000}'..='\u{f8ff}')
-}
+pub use schema::go_quote as quote;
 
 #[cfg(test)]
 mod tests {
@@ -186,10 +150,5 @@ mod tests {
         let two = Error::forbidden("b", "no");
         assert_eq!(aggregate(std::slice::from_ref(&one)), "a: Required value");
         assert_eq!(aggregate(&[one, two]), "[a: Required value, b: Forbidden: no]");
-    }
-
-    #[test]
-    fn strings_are_quoted_as_go_does() {
-        assert_eq!(quote("a\"b\n\u{1}é\u{2028}😀"), r#""a\"b\n\x01é\u2028😀""#);
     }
 }

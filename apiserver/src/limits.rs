@@ -2,6 +2,7 @@
 //! that are worked on at once.
 
 mod body;
+mod heavy;
 mod inflight;
 
 use std::time::Duration;
@@ -10,6 +11,7 @@ use crate::request::RequestInfo;
 use crate::status::Error;
 
 pub use body::Body;
+pub use heavy::heavy;
 pub(crate) use inflight::{InFlight, Place};
 
 /// The bounds, with kube-apiserver's values as the default.

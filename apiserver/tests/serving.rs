@@ -342,6 +342,20 @@ async fn a_panic_costs_one_answer_and_no_connection() {
 }
 
 #[tokio::test]
+async fn head_is_get_without_the_body() {
+    let server = Running::start().await;
+    for protocol in BOTH {
+        let mut client = server.connect(protocol, None).await;
+        let full = client.get_as("admin", THINGS).await;
+        let head = client.ask(as_user(Request::head(THINGS), "admin"), "").await.unwrap();
+        assert_eq!((head.status, head.body.as_str()), (full.status, ""));
+        assert_eq!(head.headers["content-type"], full.headers["content-type"]);
+        assert_eq!(head.headers["content-length"], full.body.len().to_string());
+        assert_eq!(client.get_as("admin", THINGS).await.status, 200);
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_sender_does_not_keep_an_http2_connection() {
     let server = Running::start().await;
     let mut unknown = server.connect(Protocol::Http2, None).await;

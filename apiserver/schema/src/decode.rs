@@ -19,7 +19,7 @@ use std::fmt::Write;
 use self::members::Members;
 use self::trace::{Step, Strays};
 use crate::decoded::{Decoded, Normalized, Stray};
-use crate::definition::{Form, Object, Schema, Width};
+use crate::definition::{Form, Object, Scalars, Schema, Width};
 use crate::error::{DecodeError, SyntaxError, TypeError};
 use crate::scan::write_string;
 use crate::scan::{Scanner, ValueKind};
@@ -172,8 +172,10 @@ impl<'a> Decoder<'a> {
                     self.string(&text)
                 })
             }
-            (Form::String { lenient: true, .. }, ValueKind::Number | ValueKind::Bool) => {
-                self.coerce(kind)
+            (Form::String { scalars, .. }, ValueKind::Number | ValueKind::Bool)
+                if *scalars != Scalars::Refused =>
+            {
+                self.coerce(kind, *scalars)
             }
             (Form::Integer(width), ValueKind::Number) => self.integer(*width, schema),
             (Form::IntOrString, ValueKind::Number) => self.integer(Width::Int32, schema),
@@ -229,10 +231,12 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn coerce(&mut self, kind: ValueKind) -> Result<Found, SyntaxError> {
+    fn coerce(&mut self, kind: ValueKind, scalars: Scalars) -> Result<Found, SyntaxError> {
         let text = self.scan.skip()?;
-        let error = self.type_message(kind.word(), "string");
-        self.strays.add(Stray::Coerced { path: self.place(), text: text.to_owned(), error });
+        if scalars == Scalars::Reported {
+            let error = self.type_message(kind.word(), "string");
+            self.strays.add(Stray::Coerced { path: self.place(), text: text.to_owned(), error });
+        }
         Ok(self.string(text))
     }
 

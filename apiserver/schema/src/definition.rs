@@ -37,8 +37,8 @@ pub enum Form {
         format: Option<Text>,
         /// OpenAPI `enum`; published, not enforced by the decoder.
         values: Vec<Text>,
-        /// A number or boolean is read as its text, with [`Stray::Coerced`](crate::Stray::Coerced).
-        lenient: bool,
+        /// What becomes of a number or boolean that stands for it.
+        scalars: Scalars,
     },
     /// A whole number.
     Integer(Width),
@@ -60,6 +60,17 @@ pub enum Form {
         /// Anything but an object is a type error.
         object_only: bool,
     },
+}
+
+/// What a string does with a number or boolean in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scalars {
+    /// It is a type error.
+    Refused,
+    /// It is read as its text, with [`Stray::Coerced`](crate::Stray::Coerced).
+    Reported,
+    /// It is read as its text, and that is all right.
+    Taken,
 }
 
 /// The size of an integer.

@@ -39,7 +39,7 @@ mod time;
 pub use decode::{Limits, decode, normalize};
 pub use decoded::{Decoded, Normalized, Stray};
 pub use definition::{
-    Field, Form, GroupVersionKind, List, ListType, Object, Presence, Schema, Text, Width,
+    Field, Form, GroupVersionKind, List, ListType, Object, Presence, Scalars, Schema, Text, Width,
 };
 pub use error::{DecodeError, SyntaxError, TypeError};
 pub use quote::go_quote;

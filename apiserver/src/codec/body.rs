@@ -5,7 +5,7 @@ use schema::{DecodeError, Limits, Stray};
 
 use super::negotiate::{self, Media};
 use super::{Warnings, yaml};
-use crate::limits::Body;
+use crate::limits::{Body, heavy};
 use crate::object::{Fields, Object};
 use crate::resource::{Definition, FieldValidation, Kinds};
 use crate::status::Error;
@@ -54,7 +54,12 @@ pub(crate) async fn read(kind: &str, headers: &HeaderMap, body: Body) -> Result<
     match media {
         Media::Json => Ok(Text { json: text, strays: Vec::new() }),
         Media::Yaml => {
-            let converted = yaml::to_json(&text)
+            let (text, converted) = heavy(text.len(), move || {
+                let converted = yaml::to_json(&text);
+                (text, converted)
+            })
+            .await?;
+            let converted = converted
                 .map_err(|error| unrecognized(kind, &error.to_string(), text.as_bytes()))?;
             Ok(Text { json: converted.json, strays: converted.duplicates })
         }

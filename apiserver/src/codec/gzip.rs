@@ -8,6 +8,7 @@ use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, VARY};
 use http::{HeaderMap, HeaderValue};
 
 use crate::chain::{Response, ResponseBody};
+use crate::limits::heavy;
 use crate::status::Error;
 
 /// Smaller answers are sent as they are: upstream's `defaultGzipThresholdBytes`.
@@ -24,12 +25,12 @@ pub(crate) async fn compress(request: &HeaderMap, response: Response) -> Result<
     }
     let (mut parts, body) = response.into_parts();
     let plain = axum::body::to_bytes(body, usize::MAX).await.map_err(Error::internal)?;
-    let compressed = tokio::task::spawn_blocking(move || {
+    let compressed = heavy(plain.len(), move || {
         let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::fast());
         encoder.write_all(&plain)?;
         encoder.finish()
     });
-    let compressed = compressed.await.map_err(Error::internal)?.map_err(Error::internal)?;
+    let compressed = compressed.await?.map_err(Error::internal)?;
     parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     parts.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
     Ok(Response::from_parts(parts, ResponseBody::from(compressed)))

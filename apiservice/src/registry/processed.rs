@@ -36,7 +36,7 @@ impl Post for Processed {
                 Error::invalid(subject, &parent.meta.name, &errors)
             })?;
             let parent = Object { meta: echoed(parent.meta), ..parent };
-            processing::process(self.0, parent, &overrides)
+            processing::process(self.0, parent, overrides).await
         })
     }
 }

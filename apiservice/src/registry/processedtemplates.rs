@@ -23,6 +23,6 @@ impl Create for ProcessedTemplates {
         _: &'a Context<'a>,
         object: Object,
     ) -> BoxFuture<'a, Result<(Object, Vec<String>), Error>> {
-        Box::pin(async move { processing::process(self.0, object, &Overrides::new()) })
+        Box::pin(processing::process(self.0, object, Overrides::new()))
     }
 }

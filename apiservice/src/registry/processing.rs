@@ -1,6 +1,7 @@
 //! From objects of the API to the processor and back.
 
 use apiserver::field;
+use apiserver::limits::heavy;
 use apiserver::object::{Fields, Object};
 use apiserver::status::{Error, Subject};
 use processor::{Dialect, Errors, Overrides, Random, Template, Values};
@@ -28,7 +29,16 @@ pub(super) fn with_template<T>(
 ///
 /// # Errors
 /// 422 with everything that is wrong with parameters and objects.
-pub(super) fn process(
+pub(super) async fn process(
+    dialect: Dialect,
+    object: Object,
+    overrides: Overrides,
+) -> Result<(Object, Vec<String>), Error> {
+    let size = object.fields.as_str().len();
+    heavy(size, move || process_now(dialect, object, &overrides)).await?
+}
+
+fn process_now(
     dialect: Dialect,
     object: Object,
     overrides: &Overrides,

@@ -9,6 +9,7 @@ fn parameter() -> Schema {
         .required("name", Schema::string("Its name."))
         .optional("value", Schema::string("Its value.").lenient())
         .optional("required", Schema::boolean("Whether it must be given."))
+        .optional("examples", Schema::list(Schema::string("").or_scalar()))
 }
 
 fn form() -> Schema {
@@ -363,4 +364,14 @@ proptest! {
         prop_assert_eq!(whole(&once), whole(&twice));
         prop_assert_eq!(twice.strays, []);
     }
+}
+
+#[test]
+fn a_string_that_may_be_any_scalar_takes_it_without_a_word() {
+    let decoded = read(r#"{"parameters":[{"name":"a","examples":[1.50,true,"x"]}]}"#);
+    assert_eq!(
+        decoded.fields,
+        r#""objects":null,"parameters":[{"name":"a","examples":["1.50","true","x"]}]"#
+    );
+    assert_eq!(decoded.strays, []);
 }

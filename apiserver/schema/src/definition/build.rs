@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Field, Form, GroupVersionKind, List, ListType, Object, Presence, Schema, Text, Width};
+use super::{
+    Field, Form, GroupVersionKind, List, ListType, Object, Presence, Scalars, Schema, Text, Width,
+};
 
 impl Schema {
     fn new(description: impl Into<Text>, form: Form) -> Self {
@@ -25,7 +27,10 @@ impl Schema {
 
     /// A string.
     pub fn string(description: impl Into<Text>) -> Self {
-        Self::new(description, Form::String { format: None, values: Vec::new(), lenient: false })
+        Self::new(
+            description,
+            Form::String { format: None, values: Vec::new(), scalars: Scalars::Refused },
+        )
     }
 
     /// A signed 32-bit integer.
@@ -160,13 +165,26 @@ impl Schema {
     /// [`Stray::Coerced`](crate::Stray::Coerced).
     ///
     /// # Panics
+    /// If this is not a string: schemas are made at start, and a wrong one must not serve.
+    #[must_use]
+    pub fn lenient(self) -> Self {
+        self.with_scalars(Scalars::Reported)
+    }
+
+    /// Reads a number or a boolean as its text: the field is text that may look like any scalar.
+    ///
+    /// # Panics
     /// If this is not a string.
     #[must_use]
-    pub fn lenient(mut self) -> Self {
-        let Form::String { lenient, .. } = &mut self.form else {
-            panic!("only a string can be lenient")
+    pub fn or_scalar(self) -> Self {
+        self.with_scalars(Scalars::Taken)
+    }
+
+    fn with_scalars(mut self, what: Scalars) -> Self {
+        let Form::String { scalars, .. } = &mut self.form else {
+            panic!("only a string can stand for other scalars")
         };
-        *lenient = true;
+        *scalars = what;
         self
     }
 

@@ -56,16 +56,21 @@ fn template_schema(dialect: Dialect, processed: bool) -> Schema {
         Dialect::Proposal => template,
     };
     let template = template.always("objects", objects).optional("parameters", parameters);
-    let template = if processed {
+    if processed {
         template.optional_or_empty("labels", labels)
     } else {
         template.optional("labels", labels)
-    };
-    template
+    }
 }
 
 fn parameter(dialect: Dialect) -> Schema {
     let (_, _, prefix) = api(dialect);
+    let value =
+        Schema::string("The value, unless another is given. It switches the generator off.");
+    let value = match dialect {
+        Dialect::OpenShift => value.lenient(),
+        Dialect::Proposal => value.or_scalar(),
+    };
     let parameter = Schema::object(
         format!("{prefix}.Parameter"),
         "A Parameter is a name that objects refer to, and the value that takes its place.",
@@ -73,11 +78,7 @@ fn parameter(dialect: Dialect) -> Schema {
     .required("name", Schema::string("What references say: letters, digits and underscores."))
     .optional("displayName", Schema::string("The name that people read."))
     .optional("description", Schema::string("What the value is for."))
-    .optional(
-        "value",
-        Schema::string("The value, unless another is given. It switches the generator off.")
-            .lenient(),
-    )
+    .optional("value", value)
     .optional(
         "generate",
         Schema::string("Makes a value where there is none. The one generator is 'expression'."),
@@ -93,17 +94,24 @@ fn parameter(dialect: Dialect) -> Schema {
 /// What the proposal's parameters have besides.
 fn typed(parameter: Schema) -> Schema {
     let bound = |which: &str| Schema::int64(format!("The {which} value of an int.")).pointer();
+    let named =
+        |what: &'static str| Schema::string(what).one_of(["string", "int", "bool", "base64"]);
     parameter
         .optional(
             "type",
-            Schema::string("What the value is: 'string' (the default), 'int', 'bool' or 'base64'.")
-                .one_of(["string", "int", "bool", "base64"]),
+            named(
+                "What the value is: 'string' (the default), 'int', 'bool', or 'base64', which is text that references give encoded.",
+            ),
         )
+        .optional("parameterType", named("Another name of type."))
         .optional(
             "enum",
-            Schema::list(Schema::string("").lenient()).described("The values that are allowed."),
+            Schema::list(Schema::string("").or_scalar()).described("The values that are allowed."),
         )
-        .optional("pattern", Schema::string("A regular expression that the value matches."))
+        .optional(
+            "pattern",
+            Schema::string("A regular expression that is found in the value. '^' and '$' anchor it."),
+        )
         .optional("minimum", bound("smallest"))
         .optional("maximum", bound("largest"))
 }

@@ -45,7 +45,7 @@ fn process(body: &[u8]) -> Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// The generator that the server uses, seeded by the operating system.
+/// A cryptographic generator, which the original's is not. What the server's own costs shows in `serving`.
 struct System(rand::rngs::ThreadRng);
 
 impl Random for System {

@@ -15,7 +15,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::header::{AUTHORIZATION, CONNECTION};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Version as Protocol};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Version as Protocol};
 
 use crate::authn::{Authenticator, Peer, User};
 use crate::authz::{Attributes, Authorizer, check};
@@ -132,6 +132,7 @@ impl Chain {
         let info = Arc::new(RequestInfo::new(&parts.method, &parts.uri));
         let route = self.route(&parts, &info);
         let is_http2 = parts.version == Protocol::HTTP_2;
+        let is_head = parts.method == Method::HEAD;
 
         let work = self.within_deadline(parts, body, &info, peer);
         let mut outcome = match AssertUnwindSafe(work).catch_unwind().await {
@@ -144,6 +145,9 @@ impl Chain {
 
         let response = &mut outcome.response;
         answer::finish(response, &info, audit_id);
+        if is_head {
+            answer::drop_body(response);
+        }
         // Whoever cannot be made to pay for it does not keep an HTTP/2 connection
         // (CVE-2023-44487); nobody keeps one of a server that leaves.
         let leaving = self.stop.phase() != Phase::Serving;

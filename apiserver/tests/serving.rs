@@ -349,7 +349,6 @@ async fn head_is_get_without_the_body() {
         let full = client.get_as("admin", THINGS).await;
         let head = client.ask(as_user(Request::head(THINGS), "admin"), "").await.unwrap();
         assert_eq!((head.status, head.body.as_str()), (full.status, ""));
-        assert_eq!(head.headers["content-type"], full.headers["content-type"]);
         assert_eq!(head.headers["content-length"], full.body.len().to_string());
         assert_eq!(client.get_as("admin", THINGS).await.status, 200);
     }

@@ -1,6 +1,6 @@
 //! Answers that the filters give themselves, and the headers that every answer gets.
 
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use uuid::Uuid;
 
@@ -62,4 +62,13 @@ pub(super) fn finish(response: &mut Response, info: &RequestInfo, audit_id: Head
         let is_openapi = info.path.starts_with("/openapi/") || info.path == "/swagger.json";
         HeaderValue::from_static(if is_openapi { "no-cache, private" } else { "no-store" })
     });
+}
+
+/// Makes the answer to a HEAD of that to a GET. Where HTTP/1.1 just leaves the body out, HTTP/2 would
+/// send it and the client call that a protocol error.
+pub(super) fn drop_body(response: &mut Response) {
+    let body = std::mem::take(response.body_mut());
+    if let Some(size) = http_body::Body::size_hint(&body).exact() {
+        response.headers_mut().entry(CONTENT_LENGTH).or_insert_with(|| size.into());
+    }
 }

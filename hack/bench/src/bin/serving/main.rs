@@ -84,7 +84,8 @@ async fn main() -> Result<()> {
         mebibytes(idle),
         mebibytes(server.resident()?)
     );
-    server.stop()
+    // On another thread, because our own connections have to take their leave meanwhile.
+    tokio::task::spawn_blocking(|| server.stop()).await?
 }
 
 /// What processing costs beside an answer that never changes, in turns.

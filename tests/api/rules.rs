@@ -148,6 +148,12 @@ pub(crate) const RULES: &[Rule] = &[
         allows: Allows::At(explain::lists_its_own_resources),
     },
     Rule {
+        id: "kinds-of-this-server",
+        because: "routing, discovery, OpenAPI and the authorization test table all come from `groups.rs`: a kind that \
+                  is not served is not known",
+        allows: Allows::At(explain::is_of_an_unknown_kind),
+    },
+    Rule {
         id: "paths-of-this-server",
         because: "the recording says so: tag `server-paths`, and checks by the names of a server's own parts",
         allows: Allows::At(explain::speaks_of_its_own_parts),

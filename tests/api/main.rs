@@ -11,3 +11,4 @@ mod rules;
 mod self_check;
 mod state;
 mod transcripts;
+mod wire;

@@ -4,13 +4,10 @@
 //! is brought about by a PUT, so that what follows meets the state it was recorded in.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
-use std::time::Duration;
 
 use ::tests::client::{Client, Request, Target};
 use ::tests::server::Server;
 use anyhow::{Context, Result};
-use flate2::read::GzDecoder;
 use futures::future::join_all;
 use http::Method;
 use serde_json::Value;
@@ -20,9 +17,7 @@ use crate::compare::{Answer, Difference, compare};
 use crate::recording::{Answered, Kind, Record};
 use crate::rules::{self, Verdict};
 use crate::state;
-
-/// Beyond the time a watch was recorded to take.
-const GRACE: Duration = Duration::from_secs(15);
+use crate::wire::{collect, perform, whole};
 
 /// For a server's time that was never received.
 const SOME_TIME: &str = "2026-01-01T00:00:00Z";
@@ -278,64 +273,4 @@ fn other_headers(want: &Answered, got: &Answer, bindings: &mut Bindings) -> Vec<
         }
     }
     others
-}
-
-async fn perform(client: &Client, record: &Record, request: &Request) -> Result<Answer> {
-    if record.kind == Kind::Watch {
-        // A watch that the client closed stays open for as long as anyone waits.
-        let expected = record.response()?.events.as_ref().map_or(0, Vec::len);
-        let enough = (record.closed_by == "client").then_some(expected);
-        return collect(client.open(request).await?, enough).await;
-    }
-    let answer = client.send(request).await?;
-    whole(answer.status, &answer.headers, &answer.body, record.kind)
-}
-
-/// Reads a stream of events until the server ends it, or until `enough` have come.
-async fn collect(mut stream: tests::client::Stream, enough: Option<usize>) -> Result<Answer> {
-    let mut bytes = Vec::new();
-    loop {
-        if enough.is_some_and(|enough| frames(&bytes).len() >= enough) {
-            break;
-        }
-        match stream.next(GRACE).await {
-            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
-            Ok(None) => break,
-            // What is missing shows in the comparison.
-            Err(_) if enough.is_some() => break,
-            Err(problem) => return Err(problem),
-        }
-    }
-    whole(stream.status, &stream.headers, &bytes, Kind::Watch)
-}
-
-fn frames(bytes: &[u8]) -> Vec<Value> {
-    serde_json::Deserializer::from_slice(bytes).into_iter().map_while(Result::ok).collect()
-}
-
-fn whole(status: u16, headers: &http::HeaderMap, body: &[u8], kind: Kind) -> Result<Answer> {
-    let texts = |name: &str| -> Vec<String> {
-        let values = headers.get_all(name).iter();
-        values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
-    };
-    let mut text = body.to_vec();
-    if texts("content-encoding").iter().any(|encoding| encoding == "gzip") {
-        text.clear();
-        GzDecoder::new(body).read_to_end(&mut text)?;
-    }
-    Ok(Answer {
-        status,
-        media: texts("content-type").join(", "),
-        warnings: texts("warning"),
-        headers: headers
-            .iter()
-            .map(|(name, value)| {
-                (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-            })
-            .collect(),
-        body: serde_json::from_slice(&text).ok(),
-        events: if kind == Kind::Watch { frames(&text) } else { Vec::new() },
-        text: String::from_utf8_lossy(&text).into_owned(),
-        length: body.len(),
-    })
 }

@@ -8,7 +8,6 @@ pub(crate) mod gzip;
 pub mod negotiate;
 mod pretty;
 mod warning;
-pub mod yaml;
 
 pub use negotiate::{Accepted, Media, Offer, Transform};
 pub use warning::Warnings;

@@ -43,3 +43,4 @@ mod sample;
 pub use merge;
 pub use schema;
 pub use storage;
+pub use yaml;

@@ -11,8 +11,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("processor", &[]),
     ("schema", &[]),
     ("merge", &["schema"]),
+    ("yaml", &["schema"]),
     ("storage", &[]),
-    ("apiserver", &["schema", "merge", "storage"]),
+    ("apiserver", &["schema", "merge", "yaml", "storage"]),
     ("apiservice", &["apiserver", "processor"]),
     ("cli", &["processor"]),
     ("tests", &["apiserver", "apiservice", "processor"]),
@@ -20,7 +21,8 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that one crate alone may name, because they are its reason to exist.
-const RESERVED: &[(&str, &str)] = &[("redb", "storage"), ("kube", "cli"), ("k8s-openapi", "cli")];
+const RESERVED: &[(&str, &str)] =
+    &[("redb", "storage"), ("granit-parser", "yaml"), ("kube", "cli"), ("k8s-openapi", "cli")];
 
 /// A manifest: the package's name and everything it depends on, for whatever purpose.
 fn dependencies(manifest: &str) -> (String, BTreeSet<String>) {

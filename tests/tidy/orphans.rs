@@ -15,6 +15,7 @@ const CRATES: &[&str] = &[
     "apiserver",
     "apiserver/schema",
     "apiserver/merge",
+    "apiserver/yaml",
     "apiserver/storage",
     "apiservice",
     "cli",

@@ -5,7 +5,7 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
 use http::{HeaderValue, StatusCode};
 
 use super::negotiate::{self, Accepted, Media, Wish};
-use super::{Warnings, pretty, yaml};
+use super::{Warnings, pretty};
 use crate::chain::{Response, ResponseBody};
 use crate::status::Error;
 

@@ -3,8 +3,8 @@
 use http::HeaderMap;
 use schema::{DecodeError, Limits, Stray};
 
+use super::Warnings;
 use super::negotiate::{self, Media};
-use super::{Warnings, yaml};
 use crate::limits::{Body, heavy};
 use crate::object::{Fields, Object};
 use crate::resource::{Definition, FieldValidation, Kinds};

@@ -9,17 +9,17 @@ use std::ops::Range;
 
 use base64::Engine as _;
 use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use schema::go_quote;
 use schema::json::{Scanner, ValueKind, write_string};
 
 use super::draft::Draft;
 use super::scalar::{Plain, json_float, key_float, resolve};
 use super::{COPIED, DEPTH_IN};
-use crate::field;
 
 /// Why a text is not YAML, or more than is good.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("yaml: {}{message}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
-pub struct YamlError {
+pub struct ReadError {
     line: Option<usize>,
     message: String,
 }
@@ -47,7 +47,7 @@ impl Converted {
 ///
 /// # Errors
 /// When it is not YAML, when JSON cannot express it, or when it exceeds a limit (250 levels, 4 MiB of copies by anchors and aliases).
-pub fn to_json(text: &str) -> Result<Converted, YamlError> {
+pub fn to_json(text: &str) -> Result<Converted, ReadError> {
     if text.trim_start().starts_with('{') {
         let mut scanner = Scanner::new(text, DEPTH_IN);
         if scanner.skip().is_ok() && scanner.end().is_ok() {
@@ -108,18 +108,18 @@ enum Scalar<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn next(&mut self) -> Result<(Event<'a>, Span), YamlError> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), ReadError> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => {
                 let line = Some(error.marker().line());
-                Err(YamlError { line, message: error.info() })
+                Err(ReadError { line, message: error.info() })
             }
             None => Ok((Event::StreamEnd, Span::default())),
         }
     }
 
-    fn document(&mut self) -> Result<(), YamlError> {
+    fn document(&mut self) -> Result<(), ReadError> {
         loop {
             match self.next()? {
                 (Event::StreamStart | Event::DocumentStart(..), _) => {}
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Writes a node's JSON.
-    fn node(&mut self, event: Event<'a>, span: &Span) -> Result<(), YamlError> {
+    fn node(&mut self, event: Event<'a>, span: &Span) -> Result<(), ReadError> {
         let start = self.draft.text.len();
         let anchor = match event {
             Event::Alias(id) => {
@@ -173,15 +173,15 @@ impl<'a> Reader<'a> {
     fn nested(
         &mut self,
         span: &Span,
-        inside: impl FnOnce(&mut Self) -> Result<(), YamlError>,
-    ) -> Result<(), YamlError> {
+        inside: impl FnOnce(&mut Self) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         self.depth = self.depth.checked_sub(1).ok_or_else(|| at(span, "exceeded max depth"))?;
         inside(self)?;
         self.depth += 1;
         Ok(())
     }
 
-    fn list(&mut self) -> Result<(), YamlError> {
+    fn list(&mut self) -> Result<(), ReadError> {
         self.draft.text.push('[');
         let start = self.draft.text.len();
         loop {
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn map(&mut self) -> Result<(), YamlError> {
+    fn map(&mut self) -> Result<(), ReadError> {
         self.draft.text.push('{');
         let mut members = Vec::new();
         loop {
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds the members of another map, or of several: of those, the first one wins.
-    fn merge(&mut self, members: &mut Vec<Member>) -> Result<(), YamlError> {
+    fn merge(&mut self, members: &mut Vec<Member>) -> Result<(), ReadError> {
         let start = self.draft.text.len();
         let (event, span) = self.next()?;
         self.node(event, &span)?;
@@ -281,7 +281,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A key's text, and whether it is anything but a text in YAML.
-    fn key(&mut self, event: Event<'a>, span: &Span) -> Result<(Cow<'a, str>, bool), YamlError> {
+    fn key(&mut self, event: Event<'a>, span: &Span) -> Result<(Cow<'a, str>, bool), ReadError> {
         let invalid = || at(span, "invalid map key");
         let (value, style, anchor, tag) = match event {
             Event::Scalar(value, style, anchor, tag) => (value, style, anchor, tag),
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
         Ok((key.into(), true))
     }
 
-    fn scalar(&mut self, scalar: &Scalar<'_>, span: &Span) -> Result<(), YamlError> {
+    fn scalar(&mut self, scalar: &Scalar<'_>, span: &Span) -> Result<(), ReadError> {
         let text = &mut self.draft.text;
         match scalar {
             Scalar::Text(value) => write_string(text, value),
@@ -343,7 +343,7 @@ fn scalar<'a>(
     style: ScalarStyle,
     tag: Option<&Tag>,
     span: &Span,
-) -> Result<Scalar<'a>, YamlError> {
+) -> Result<Scalar<'a>, ReadError> {
     let kind = tag.and_then(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:"));
     let meaning = match (kind.as_deref(), tag) {
         (Some("str"), _) => Plain::Text,
@@ -378,7 +378,7 @@ fn scalar<'a>(
 /// A key as Go prints it: `"a"`, `5`, `true`.
 fn shown(key: &str, member: &Member) -> String {
     let key = serde_json::from_str(key).unwrap_or_else(|_| key.to_owned());
-    if member.bare { key } else { field::quote(&key) }
+    if member.bare { key } else { go_quote(&key) }
 }
 
 fn is_block(event: &Event<'_>) -> bool {
@@ -408,15 +408,15 @@ fn maps(json: &str) -> Option<Vec<Scanner<'_>>> {
     Some(maps)
 }
 
-fn at(span: &Span, message: &str) -> YamlError {
-    YamlError { line: Some(span.start.line()), message: message.to_owned() }
+fn at(span: &Span, message: &str) -> ReadError {
+    ReadError { line: Some(span.start.line()), message: message.to_owned() }
 }
 
-fn circular(span: &Span) -> YamlError {
+fn circular(span: &Span) -> ReadError {
     at(span, "anchor value contains itself")
 }
 
-fn spend(allowance: usize, bytes: usize, span: &Span) -> Result<usize, YamlError> {
+fn spend(allowance: usize, bytes: usize, span: &Span) -> Result<usize, ReadError> {
     allowance.checked_sub(bytes).ok_or_else(|| at(span, "document contains excessive aliasing"))
 }
 

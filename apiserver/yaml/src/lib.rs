@@ -1,0 +1,39 @@
+//! YAML, as kubectl's users write it and as an API server prints it.
+//!
+//! The rules are those of `sigs.k8s.io/yaml`, which means YAML 1.1 for plain scalars: `yes`, `on` and `y`
+//! are booleans, `0755` is 493, `1_000` is 1000, base 60 is not known. Both directions go from text to
+//! text and build no tree; both take time and memory in proportion to their input, which bounds what
+//! aliases and nesting can do.
+//!
+//! The other side is always JSON text. What it is about is nobody's business here.
+//!
+//! ```
+//! let read = yaml::to_json("kind: Switch\nmode: 0755\non: yes\n")?;
+//! assert_eq!(read.json, r#"{"kind":"Switch","mode":493,"true":true}"#);
+//!
+//! let written = yaml::from_json(r#"{"kind": "Switch", "is": "on"}"#)?;
+//! assert_eq!(written, "is: \"on\"\nkind: Switch\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod draft;
+mod order;
+mod quote;
+mod read;
+mod scalar;
+mod write;
+
+pub use read::{Converted, ReadError, to_json};
+pub use write::{WriteError, from_json};
+
+/// How many lists and maps may be open at any one place of a text that is read.
+const DEPTH_IN: usize = 250;
+/// The same for a text that is written: as deep as stored objects may be, and a list around them.
+const DEPTH_OUT: usize = 1_008;
+/// How many bytes anchors and aliases may copy.
+const COPIED: usize = 4 << 20;
+/// How long an answer may get. Indentation alone can make it a thousand times the JSON.
+const WRITTEN: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,9 @@
 //! `serde_json::Value`. It says only *that* something is refused, and gives up on templates whose
 //! keys collide after substitution: a sorted tree does not know which member came last.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(dead_code, reason = "every test binary uses one dialect")]
+
+pub(crate) mod proposal;
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "tests read files")]
 
+pub(crate) mod tree;
+
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -54,14 +56,19 @@ pub(crate) enum Outcome {
     Unreadable(String),
 }
 
-/// Validates, resolves and processes a body as the server does.
+/// Validates, resolves and processes an OpenShift body as the server does.
 pub(crate) fn run(body: &str, overrides: &Overrides) -> Outcome {
-    let template = match Template::parse(body, Dialect::OpenShift) {
+    run_in(Dialect::OpenShift, body, overrides)
+}
+
+/// Validates, resolves and processes a body as the server does.
+pub(crate) fn run_in(dialect: Dialect, body: &str, overrides: &Overrides) -> Outcome {
+    let template = match Template::parse(body, dialect) {
         Ok(template) => template,
         Err(error) => return Outcome::Unreadable(error.to_string()),
     };
     let errors = validate(&template);
-    if !errors.is_empty() {
+    if dialect == Dialect::OpenShift && !errors.is_empty() {
         return Outcome::Invalid(errors);
     }
     let values = match Values::resolve(&template, overrides, &mut Seeded(1)) {

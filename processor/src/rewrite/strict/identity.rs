@@ -63,11 +63,10 @@ impl Said {
         Ok(match json.kind() {
             "null" => Said::Nothing,
             "string" => {
-                let content = Quoted::proven(&text[1..text.len() - 1]);
-                if rewriter.is_check() && content.as_str().contains(['$', '\\']) {
+                if rewriter.is_check() && text.contains(['$', '\\']) {
                     return Ok(Said::Unknown);
                 }
-                match rewriter.outcome(content) {
+                match rewriter.outcome_of(json) {
                     Form::Text(content) => Said::Text(Quoted::proven(&content).decode().into()),
                     Form::Json(json) => Said::Other(json),
                     Form::Null | Form::TooDeep => Said::Nothing,

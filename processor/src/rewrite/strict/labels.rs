@@ -7,7 +7,7 @@ use super::super::{Labels, Map, Result, Rewriter, Wrote};
 use super::invalid;
 use super::reach::{Fields, Reach};
 use crate::error::go_compact;
-use crate::json::{Quoted, Scanner, Syntax};
+use crate::json::{Scanner, Syntax};
 use crate::values::Form;
 
 impl<'a> Rewriter<'a> {
@@ -101,12 +101,17 @@ impl<'a> Rewriter<'a> {
 
     /// Puts a map where there is none; other values than null are in the way.
     fn in_place_of_null(&mut self, map: &str) -> Result<Wrote> {
-        if self.byte() != b'n' {
-            let (at, json) = (self.at, self.peek());
-            self.complain(at, "", invalid(go_compact(json.as_str())), "must be a map".to_owned());
-            return self.any_value();
+        let (at, json) = (self.at, self.peek());
+        let is_null = match json.kind() {
+            "null" => true,
+            "string" => matches!(self.outcome_of(json), Form::Null),
+            _ => false,
+        };
+        if is_null {
+            return self.overwrite(map).map(|()| Wrote::Other);
         }
-        self.overwrite(map).map(|()| Wrote::Other)
+        self.complain(at, "", invalid(go_compact(json.as_str())), "must be a map".to_owned());
+        self.any_value()
     }
 
     // === Selectors ===
@@ -170,9 +175,8 @@ impl<'a> Rewriter<'a> {
             let value = scanner.value()?;
             if key.decode() == member {
                 says = match (value.kind(), value.as_str()) {
-                    ("string", text) => {
-                        let outcome = self.outcome(Quoted::proven(&text[1..text.len() - 1]));
-                        matches!(outcome, Form::Text(said) | Form::Json(said) if said == what)
+                    ("string", _) => {
+                        matches!(self.outcome_of(value), Form::Text(said) | Form::Json(said) if said == what)
                     }
                     (_, json) => json == what,
                 };

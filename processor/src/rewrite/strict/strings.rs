@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use super::super::text::Literal;
 use super::super::{Fault, Result, Rewriter, What, Wrote};
 use super::containers::Place;
+use crate::Json;
 use crate::error::{Reason, go_quote};
 use crate::json::{Quoted, string};
 use crate::reference::proposal::{Reference, Style, references};
@@ -83,6 +84,12 @@ impl<'a> Rewriter<'a> {
             }
         }
         Ok(Wrote::Text)
+    }
+
+    /// As [`Rewriter::outcome`], of a JSON string.
+    pub(super) fn outcome_of(&mut self, string: Json) -> Form {
+        let text = string.as_str();
+        self.outcome(Quoted::proven(&text[1..text.len() - 1]))
     }
 
     /// What a string would become, without writing it. Nothing is found wrong with it here.

@@ -23,7 +23,7 @@ mod read;
 mod scalar;
 mod write;
 
-pub use read::{Converted, ReadError, to_json};
+pub use read::{Converted, ReadError, documents, to_json};
 pub use write::{WriteError, from_json};
 
 /// How many lists and maps may be open at any one place of a text that is read.

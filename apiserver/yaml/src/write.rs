@@ -25,7 +25,7 @@ pub enum WriteError {
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
     /// The YAML would be longer than this many bytes.
-    #[error("the answer would be longer than {0} bytes as YAML")]
+    #[error("the text would be longer than {0} bytes as YAML")]
     TooLong(usize),
 }
 

@@ -77,7 +77,7 @@ pub(crate) async fn run(args: Export, connection: &Connection) -> anyhow::Result
     }
     output::to_stdout(&match args.output {
         ExportFormat::Json => json_text::indent(&template.to_string()),
-        ExportFormat::Yaml => crate::yaml::write(&template)?,
+        ExportFormat::Yaml => yaml::from_json(&template.to_string())?,
     })
 }
 

@@ -19,7 +19,6 @@ mod random;
 mod show;
 mod source;
 mod tabs;
-mod yaml;
 
 use std::process::ExitCode;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::body::Body;
-use crate::{describe, json_text, yaml};
+use crate::{describe, json_text};
 
 /// What `-o` may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(crate) fn print(processed: &Body, format: Format, wrapping: Wrapping) -> any
         (Format::Describe, _) => describe::template(&processed.to_json(), processed.dialect())?,
         (Format::Name, _) => names(&processed.objects()?.unwrap_or_default())?,
         (Format::Json, Wrapping::List) => json_text::indent(&list(processed)?),
-        (Format::Yaml, Wrapping::List) => json_as_yaml(&list(processed)?)?,
+        (Format::Yaml, Wrapping::List) => yaml::from_json(&list(processed)?)?,
         (format, Wrapping::Single) => singles(&processed.objects()?.unwrap_or_default(), format)?,
     };
     to_stdout(&text)
@@ -68,11 +68,6 @@ pub(crate) fn to_stdout(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
-}
-
-/// JSON text as a YAML document.
-pub(crate) fn json_as_yaml(json: &str) -> anyhow::Result<String> {
-    yaml::write(&tree(json)?)
 }
 
 fn list(processed: &Body) -> anyhow::Result<String> {
@@ -93,7 +88,7 @@ fn singles(objects: &[Box<RawValue>], format: Format) -> anyhow::Result<String> 
             if index > 0 {
                 out.push_str("---\n");
             }
-            out.push_str(&json_as_yaml(object.get())?);
+            out.push_str(&yaml::from_json(object.get())?);
         } else {
             out.push_str(&json_text::indent(object.get()));
         }
@@ -128,7 +123,7 @@ fn name(object: &Value, out: &mut String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// JSON text as a tree, at most 128 levels high; only JSON output does without trees.
+/// JSON text as a tree, at most 128 levels high; only names are found by one.
 fn tree(json: &str) -> anyhow::Result<Value> {
     serde_json::from_str(json).context("reading the processed objects (try -o json)")
 }
@@ -162,6 +157,14 @@ mod tests {
             {"kind":"List","items":[{"kind":"Secret"}]}]"#;
         assert_eq!(names_of(objects).unwrap(), "pod/a\ndeployment.apps/b\nsecret/<unknown>\n");
         assert!(names_of(r#"[{"kind":""}]"#).is_err());
+    }
+
+    #[test]
+    fn depth_and_digits_are_no_matter_in_yaml() {
+        let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
+        let objects = processed(&format!(r#"[{{"a":{deep}}},{{"big":18446744073709551615}}]"#));
+        let text = singles(&objects.objects().unwrap().unwrap(), Format::Yaml).unwrap();
+        assert!(text.ends_with("- 1\n---\nbig: 18446744073709551615\n"), "{text}");
     }
 
     #[test]

@@ -10,11 +10,10 @@ use std::io::{self, Read};
 
 use anyhow::{Context, anyhow, bail};
 use processor::{Dialect, Template};
-use serde_json::value::RawValue;
+use yaml::Converted;
 
 use crate::body::{Body, NotATemplate};
 use crate::client::{self, Client};
-use crate::yaml;
 
 /// Where to read a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,15 +112,18 @@ impl Source {
 
     /// The first document of `text` as a template.
     fn first(&self, text: &str) -> anyhow::Result<Found> {
-        let (documents, mut notices) = documents(text).map_err(|error| {
+        let documents = yaml::documents(text).map_err(|error| {
             anyhow!(
-                "failed to read input object (not a Template?): error parsing {self}: {error:#}"
+                "failed to read input object (not a Template?): error parsing {self}: \
+                 error converting YAML to JSON: {error}"
             )
         })?;
         let count = documents.len();
-        let json = documents.into_iter().next().ok_or_else(|| {
+        let Converted { json, duplicates } = documents.into_iter().next().ok_or_else(|| {
             anyhow!("failed to read input object (not a Template?): no objects in {self}")
         })?;
+        let mut notices: Vec<String> =
+            duplicates.iter().map(|sentence| format!("Warning: {sentence}")).collect();
         if count > 1 {
             notices.push(format!(
                 "{count} input templates found, but only the first will be processed"
@@ -178,23 +180,6 @@ fn read_file(path: &str) -> anyhow::Result<String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(unreadable("does not exist")),
         Err(error) => Err(unreadable(&format!("cannot be read: {error}"))),
     }
-}
-
-/// The documents of `text`, each as JSON, and notices about them.
-///
-/// JSON is told from YAML by trying: it keeps its numbers and key order, which YAML loses.
-fn documents(text: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim_start().starts_with('{') {
-        let stream = serde_json::Deserializer::from_str(text).into_iter::<Box<RawValue>>();
-        if let Ok(values) = stream.collect::<Result<Vec<_>, _>>() {
-            return Ok((values.iter().map(|value| value.get().to_owned()).collect(), Vec::new()));
-        }
-    }
-    let documents = yaml::read(text)?;
-    let notices = documents.warning.map(|warning| format!("Warning: {warning}"));
-    let values = documents.values.iter().map(ToString::to_string).collect();
-    Ok((values, notices.into_iter().collect()))
 }
 
 #[cfg(test)]
@@ -271,6 +256,20 @@ mod tests {
     }
 
     #[test]
+    fn a_template_is_read_as_the_server_reads_it() {
+        let found = first("kind: Template\napiVersion: v1\non: [0_8, 1e400, 0755]\n").unwrap();
+        assert_eq!(found.json, r#"{"apiVersion":"v1","kind":"Template","true":[8,"1e400",493]}"#);
+        let found = first("kind: Pod\napiVersion: v1\nkind: Template\n").unwrap();
+        assert_eq!(found.notices, [r#"Warning: line 3: key "kind" already set in map"#]);
+    }
+
+    #[test]
+    fn json_keeps_its_text() {
+        let json = r#"{"kind":"Template", "apiVersion":"v1", "n":1.0}"#;
+        assert_eq!(first(&format!("\u{feff}{json}\n")).unwrap().json, json);
+    }
+
+    #[test]
     fn flow_style_yaml_is_not_mistaken_for_json() {
         assert_eq!(
             first("{kind: Template, apiVersion: v1}").unwrap().json,
@@ -290,9 +289,9 @@ mod tests {
             "failed to read input object (not a Template?): unable to decode \"f\": Object 'Kind' is missing"
         );
         assert_eq!(error(""), "failed to read input object (not a Template?): no objects in f");
-        assert!(
-            error("{")
-                .starts_with("failed to read input object (not a Template?): error parsing f: ")
-        );
+        assert!(error("{").starts_with(
+            "failed to read input object (not a Template?): error parsing f: \
+             error converting YAML to JSON: yaml: line 1: "
+        ));
     }
 }

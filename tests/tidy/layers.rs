@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("storage", &[]),
     ("apiserver", &["schema", "merge", "yaml", "storage"]),
     ("apiservice", &["apiserver", "processor"]),
-    ("cli", &["processor"]),
+    ("cli", &["processor", "yaml"]),
     ("tests", &["apiserver", "apiservice", "processor"]),
     ("bench", &["processor"]),
 ];

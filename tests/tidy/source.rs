@@ -43,6 +43,13 @@ pub(crate) fn files(folder: &str, extension: &str) -> Result<Vec<Source>> {
     Ok(found)
 }
 
+/// The folder of every crate, as the paths of its files begin.
+pub(crate) fn crates() -> Result<Vec<String>> {
+    let manifests = files(".", "toml")?;
+    let folders = manifests.iter().filter_map(|file| file.path.strip_suffix("/Cargo.toml"));
+    Ok(folders.map(str::to_owned).collect())
+}
+
 /// How the paths of the files begin that `file` declares under `#[cfg(test)]`.
 fn test_modules(file: &Source) -> Vec<String> {
     let (code, folder) = (file.code(), module_folder(&file.path));

@@ -31,7 +31,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::args::{Args, Command, Serve};
 use crate::groups::groups;
-use crate::standalone;
+use crate::standalone::{self, EveryNamespace};
 
 /// Does what the command line says.
 ///
@@ -64,10 +64,11 @@ async fn serve_standalone(serve: Serve) -> Result<()> {
     let version = Version::new(concat!("v", env!("CARGO_PKG_VERSION")));
     let info = Info { title: "Formwork".to_owned(), version: version.git_version.clone() };
     let metrics = Arc::new(Metrics::new(&version));
+    let api = Api::new(groups(), store, &info).observed_by(&metrics);
     let chain = Chain::new(Parties {
         authenticator: Arc::new(authenticator(&serve, &certificates)?),
         authorizer: Arc::new(authz::Union::standalone()),
-        dispatch: Arc::new(Api::new(groups(), store, &info).observed_by(&metrics)),
+        dispatch: Arc::new(EveryNamespace(api)),
         health: health(&backend),
         metrics,
         version,

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, EXPIRES, LAST_MODIFIED, LOCATION, VARY};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::chain::{Response, ResponseBody};
 use crate::codec::answer;
@@ -164,7 +164,7 @@ fn index(text: &str) -> Response {
 }
 
 fn index_text(documents: &BTreeMap<String, Document>) -> String {
-    let paths: serde_json::Map<String, Value> = documents
+    let paths: Map<String, Value> = documents
         .iter()
         .map(|(key, document)| {
             let url = format!("/openapi/v3/{key}?hash={}", document.hash());
@@ -185,6 +185,20 @@ fn accepts_json(headers: &HeaderMap) -> bool {
 }
 
 // === What both versions share ===
+
+/// The operations by their paths, in the words of one version.
+fn paths(
+    api: &operation::Api,
+    item: fn(&Operation) -> Value,
+    describe: fn(&Operation) -> Value,
+) -> Map<String, Value> {
+    let mut paths = Map::new();
+    for operation in &api.operations {
+        let item = paths.entry(operation.path.clone()).or_insert_with(|| item(operation));
+        item[operation.method] = describe(operation);
+    }
+    paths
+}
 
 /// The parameters in a path's braces, with their descriptions.
 fn path_parameters(path: &str) -> impl Iterator<Item = (&'static str, &'static str)> {

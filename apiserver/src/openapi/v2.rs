@@ -1,21 +1,16 @@
 //! OpenAPI 2.0, alias Swagger.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::operation::{Api, Body, Content, MEDIA, Operation};
 use super::parameter::{PRETTY, Parameter};
 
 /// The document of all APIs.
 pub(super) fn document(info: &Value, api: &Api) -> Value {
-    let mut paths = Map::new();
-    for operation in &api.operations {
-        let item = paths.entry(operation.path.clone()).or_insert_with(|| item(operation));
-        item[operation.method] = describe(operation);
-    }
     json!({
         "swagger": "2.0",
         "info": info,
-        "paths": paths,
+        "paths": super::paths(api, item, describe),
         "definitions": schema::openapi::definitions_v2(&api.schemas),
         "securityDefinitions": { "BearerToken": {
             "type": "apiKey", "name": "authorization", "in": "header",

@@ -1,21 +1,16 @@
 //! OpenAPI 3.0.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::operation::{Api, Body, Content, Operation};
 use super::parameter::{PRETTY, Parameter};
 
 /// The document of an API.
 pub(super) fn document(info: &Value, api: &Api) -> Value {
-    let mut paths = Map::new();
-    for operation in &api.operations {
-        let item = paths.entry(operation.path.clone()).or_insert_with(|| item(operation));
-        item[operation.method] = describe(operation);
-    }
     json!({
         "openapi": "3.0.0",
         "info": info,
-        "paths": paths,
+        "paths": super::paths(api, item, describe),
         "components": {
             "schemas": schema::openapi::schemas_v3(&api.schemas),
             "securitySchemes": { "BearerToken": {

@@ -11,7 +11,7 @@ report "set up" 0
 stage "format" cargo fmt --all -- --check
 stage "build" cargo build --locked --workspace --all-targets
 stage "lints" cargo clippy --locked --workspace --all-targets -- -D warnings
-stage "tests" cargo test --locked --workspace
+stage "tests" cargo test --locked --workspace --no-fail-fast
 if has shellcheck; then
 	stage "scripts" shellcheck --external-sources --source-path=SCRIPTDIR hack/*.sh .ci/run
 fi

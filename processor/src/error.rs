@@ -166,7 +166,7 @@ pub struct Errors {
     size: usize,
 }
 
-const MAX_ERROR_TEXT: usize = 4 << 20;
+pub(crate) const MAX_ERROR_TEXT: usize = 4 << 20;
 
 impl Errors {
     pub(crate) fn push(&mut self, error: FieldError) {
@@ -253,6 +253,7 @@ pub(crate) fn go_quote(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             '\u{b}' => out.push_str("\\v"),
+            ' '..='~' => out.push(c),
             c if c < ' ' || c == '\u{7f}' => out.push_str(&format!("\\x{:02x}", u32::from(c))),
             c if is_printable(c) => out.push(c),
             c if u32::from(c) < 0x10000 => out.push_str(&format!("\\u{:04x}", u32::from(c))),

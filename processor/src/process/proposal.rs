@@ -75,6 +75,11 @@ fn unused(template: &Template, index: usize) -> FieldError {
     FieldError::invalid(format!("parameters[{index}].name"), value, detail)
 }
 
+fn undefined_in(field: String, name: &str) -> FieldError {
+    let reason = Reason::NotFound { value: go_quote(&format!("$({name})")) };
+    FieldError { field, reason, detail: "the template has no such parameter".to_owned() }
+}
+
 /// The labels by their substituted names; none when there are none.
 fn labels(
     template: &Template,
@@ -88,27 +93,29 @@ fn labels(
         let mut text = |text: &str| {
             let replaced = scope.replace(text, budget)?;
             budget = budget.checked_sub(replaced.text.len()).ok_or(TooLong)?;
+            let is_open = replaced.is_changed && scope.is_check();
+            let is_settled = !is_open && replaced.undefined.is_empty();
             for undefined in replaced.undefined {
-                let value = go_quote(&format!("$({undefined})"));
-                let detail = "the template has no such parameter".to_owned();
-                let reason = Reason::NotFound { value };
-                errors.push(FieldError { field: field.clone(), reason, detail });
+                errors.push_with(|| undefined_in(field.clone(), undefined));
             }
-            let is_settled = !(replaced.is_changed && scope.is_check());
             Ok((replaced.text, is_settled))
         };
         let (name, is_name_settled) = text(name)?;
         let (value, is_value_settled) = text(value)?;
+        let mut refuse = |text: &str, fault: &str| {
+            errors
+                .push_with(|| FieldError::invalid(field.clone(), go_quote(text), fault.to_owned()));
+        };
         if let Some(fault) = label::name_fault(&name).filter(|_| is_name_settled) {
-            errors.push(FieldError::invalid(field.clone(), go_quote(&name), fault.to_owned()));
+            refuse(&name, fault);
         }
         if let Some(fault) = label::value_fault(&value).filter(|_| is_value_settled) {
-            errors.push(FieldError::invalid(field.clone(), go_quote(&value), fault.to_owned()));
+            refuse(&value, fault);
         }
-        let repeated = go_quote(&name);
-        if labels.insert(Cow::Owned(name), Cow::Owned(value)).is_some() && is_name_settled {
-            errors.push(FieldError::duplicate(field, repeated));
+        if is_name_settled && labels.contains_key(&*name) {
+            errors.push_with(|| FieldError::duplicate(field, go_quote(&name)));
         }
+        labels.insert(Cow::Owned(name), Cow::Owned(value));
     }
     Ok((!labels.is_empty()).then(|| Labels::new(&labels)))
 }

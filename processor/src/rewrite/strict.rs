@@ -17,6 +17,8 @@ mod strings;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use super::{Labels, Map, Result, Rewriter, Wrote};
 use crate::error::{Errors, FieldError, Reason, go_compact, go_quote};
 use crate::values::Values;
@@ -179,14 +181,12 @@ impl<'a> Rewriter<'a> {
     fn complain_of_repeats(&mut self, map: &Map) {
         let end = self.at - 1;
         let is_check = self.is_check();
+        let mut seen = BTreeSet::new();
         let mut repeats = Vec::new();
-        for member in self.members[map.first..].iter().filter(|member| !member.alive) {
+        for member in &self.members[map.first..] {
             // Keys that are equal only now may differ with other values.
-            let is_literal = || {
-                let winner = self.find(map, &member.name);
-                member.renamed.is_none() && winner.is_some_and(|winner| winner.renamed.is_none())
-            };
-            if repeats.len() < MAX_PROBLEMS && (!is_check || is_literal()) {
+            let is_settled = !is_check || member.renamed.is_none();
+            if is_settled && !seen.insert(&*member.name) && repeats.len() < MAX_PROBLEMS {
                 repeats.push(go_quote(&member.name));
             }
         }

@@ -222,13 +222,13 @@ impl Proposal {
         let (mut quoted, mut unquoted) = (false, false);
         let out = self.reference.replace_all(text, |found: &regex::Captures| {
             let signs = &found[1];
-            if signs.len() % 2 == 0 {
+            if signs.len().is_multiple_of(2) {
                 return found[0].to_owned();
             }
             let is_quoted = found.name("quoted").is_some();
             quoted |= is_quoted;
             unquoted |= !is_quoted;
-            let name = found.name("quoted").or(found.name("unquoted")).unwrap().as_str();
+            let name = found.name("quoted").or_else(|| found.name("unquoted")).unwrap().as_str();
             let value = self.values.get(name);
             if value.is_some() {
                 self.used.borrow_mut().insert(name.to_owned());

@@ -8,11 +8,14 @@ use std::fmt::Write as _;
 use std::iter::Peekable;
 
 use crate::Json;
+use crate::error::MAX_ERROR_TEXT;
 use crate::json::{Scanner, Syntax};
 
-/// The paths of places in `object`, which are in ascending order.
+/// The paths of places in `object`, which are in ascending order. They end early when their text
+/// is more than errors may say: keys can be megabytes long.
 pub(super) fn paths(object: Json, places: impl Iterator<Item = usize>) -> Vec<String> {
-    let mut search = Search { places: places.peekable(), path: String::new(), found: Vec::new() };
+    let mut search =
+        Search { places: places.peekable(), path: String::new(), found: Vec::new(), size: 0 };
     let mut scanner = Scanner::new(object.as_str());
     search.value(&mut scanner).expect("an object's text is proven JSON");
     search.found
@@ -23,6 +26,8 @@ struct Search<I: Iterator<Item = usize>> {
     /// The path of the value being read.
     path: String,
     found: Vec<String>,
+    /// How much text that is.
+    size: usize,
 }
 
 impl<I: Iterator<Item = usize>> Search<I> {
@@ -64,7 +69,10 @@ impl<I: Iterator<Item = usize>> Search<I> {
     /// All places before `end` that no inner value has claimed are places of this one.
     fn claim(&mut self, end: usize) {
         while self.places.next_if(|&place| place < end).is_some() {
-            self.found.push(self.path.clone());
+            if self.size <= MAX_ERROR_TEXT {
+                self.size += self.path.len();
+                self.found.push(self.path.clone());
+            }
         }
     }
 }

@@ -353,7 +353,6 @@ fn labels_are_those_of_kubernetes() {
         fields,
         [
             "labels[$(NO)] Not found",
-            "labels[$(NO)] Invalid value",
             "labels[a b] Invalid value",
             "labels[aa] Duplicate value",
             "labels[c] Invalid value",

@@ -114,6 +114,8 @@ impl Random for OsRandom {
 
 #[cfg(test)]
 mod tests {
+    use apiserver::meta::ObjectMeta;
+
     use super::*;
 
     #[test]
@@ -124,5 +126,28 @@ mod tests {
         }
         assert_eq!(seen, [true; 3]);
         assert_eq!(OsRandom.below(1), 0);
+    }
+
+    #[test]
+    fn everything_wrong_with_template_and_values_is_a_cause_of_one_answer() {
+        let fields = r#""objects":[{"apiVersion":"v1","kind":"K","spec":{"containers":[
+                {"env":[{"name":"A"}],"args":["x","$(A)"]}]},"v":"$(B)"}],"labels":{"l":"a b"},
+            "parameters":[{"name":"A","type":"int"},{"name":"B","enum":["x"],"required":true},{"name":"U"}]"#;
+        let object = Object { meta: ObjectMeta::default(), fields: Fields::new(fields.to_owned()) };
+        let overrides = [("A", "1.5"), ("B", "y"), ("NO", "1")].into_iter().collect();
+        let error = process_now(Dialect::Proposal, object, &overrides).unwrap_err();
+        let causes = error.details().unwrap().causes.iter();
+        let causes: Vec<_> = causes.map(|cause| (&*cause.field, &*cause.reason)).collect();
+        assert_eq!(
+            causes,
+            [
+                ("values[NO]", "FieldValueNotFound"),
+                ("values[A]", "FieldValueInvalid"),
+                ("values[B]", "FieldValueNotSupported"),
+                ("labels[l]", "FieldValueInvalid"),
+                ("objects[0].spec.containers[0].args[1]", "FieldValueInvalid"),
+                ("parameters[2].name", "FieldValueInvalid"),
+            ]
+        );
     }
 }

@@ -29,8 +29,9 @@ const COLUMNS: [Column; 3] = [
 ];
 
 impl Strategy for Templates {
-    /// Only the names of parameters: objects, references and labels are looked at when they are
-    /// processed. Unlike upstream, an update is looked at as well.
+    /// OpenShift's: only the names of parameters; objects, references and labels are looked at when
+    /// they are processed. Unlike upstream, an update is looked at as well. The proposal's: all that
+    /// would be wrong with any values.
     fn validate(&self, object: &Object) -> Vec<field::Error> {
         let validated = processing::with_template(self.0, object, |template| {
             Ok(processing::to_field_errors(&processor::validate(template)))
@@ -114,6 +115,8 @@ fn parameters_cell(parameters: &[Parameter<'_>]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use apiserver::object::Fields;
+
     use super::*;
 
     #[test]
@@ -135,5 +138,39 @@ mod tests {
         assert_eq!(parameters_cell(&[parameter("", "expression")]), "1 (1 generated)");
         let mixed = [parameter("", "expression"), parameter("", ""), parameter("x", "")];
         assert_eq!(parameters_cell(&mixed), "3 (1 blank)");
+    }
+
+    fn stored(dialect: Dialect, fields: &str) -> Vec<String> {
+        let object = Object { meta: ObjectMeta::default(), fields: Fields::new(fields.to_owned()) };
+        Templates(dialect).validate(&object).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_template_of_the_proposal_that_no_values_could_mend_is_not_stored() {
+        let fields = r#""objects":[{"apiVersion":"v1","kind":"K","v":["$(A)","$(NO)"]},{"kind":"$(B)"}],
+            "parameters":[{"name":"A","type":"int","value":"x","minimum":2,"maximum":1},{"name":"B","pattern":"("},
+                {"name":"B"},{"name":"C","type":"no"}]"#;
+        assert_eq!(
+            stored(Dialect::Proposal, fields),
+            [
+                "parameters[2].name: Duplicate value: \"B\"",
+                "parameters[0].minimum: Invalid value: 2: must not be more than the maximum, 1",
+                "parameters[0].value: Invalid value: \"x\": must be an integer of 64 bits",
+                "parameters[1].pattern: Invalid value: \"(\": is not a regular expression: unclosed group",
+                "parameters[3].type: Unsupported value: \"no\": supported values: \"base64\", \"bool\", \"int\", \"string\"",
+                "objects[0].v[1]: Not found: \"$(NO)\": the template has no such parameter",
+                "objects[1].apiVersion: Required value: an object needs its apiVersion and its kind",
+                "parameters[3].name: Invalid value: \"C\": nothing refers to this parameter",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_only_values_decide_is_stored() {
+        let fields = r#""objects":[{"apiVersion":"v1","kind":"$(A)","$(A)":1,"$(B)":2}],"labels":{"$(A)":"$(B)"},
+            "parameters":[{"name":"A","required":true},{"name":"B","type":"bool"}]"#;
+        assert_eq!(stored(Dialect::Proposal, fields), [""; 0]);
+        let fields = r#""objects":[{"v":"${NO}"}],"parameters":[{"name":"A"},{"name":"A"}]"#;
+        assert_eq!(stored(Dialect::OpenShift, fields), [""; 0]);
     }
 }

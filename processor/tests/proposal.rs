@@ -232,6 +232,8 @@ fn container() -> BoxedStrategy<Tree> {
         ("env", prop_oneof![5 => list_of(variable), 1 => tree()].boxed()),
         ("args", prop_oneof![5 => list_of(expanded()), 1 => expanded()].boxed()),
         ("command", list_of(expanded())),
+        ("livenessProbe", some_of(vec![("exec", some_of(vec![("command", list_of(expanded()))]))])),
+        ("volumeMounts", list_of(some_of(vec![("subPathExpr", expanded())]))),
         ("image", one_of(&["i:$(A)", "$(VAR)", "i", "i"])),
         ("envFrom", raw(&["[]", "null", "[{}]"])),
     ]);
@@ -444,4 +446,75 @@ fn enough_generated_templates_are_sound() {
     let count = sound.count();
     println!("{count} of 300 are sound");
     assert!((60..295).contains(&count), "{count}");
+}
+
+// === Real templates ===
+
+/// OpenShift's corpus with the other dialect's references, all parameters referred to, and none
+/// that has no value.
+fn translated() -> Vec<Value> {
+    let Some(cases) = corpus("openshift/cases.ndjson.gz") else { return Vec::new() };
+    let quoted = regex::Regex::new(r"\$\{([a-zA-Z0-9_]+)\}").unwrap();
+    let unquoted = regex::Regex::new(r"\$\{\{([a-zA-Z0-9_]+)\}\}").unwrap();
+    let translate = |case: &str| {
+        let case: Value = serde_json::from_str(case).unwrap();
+        let text = case["input"].to_string();
+        let text = unquoted.replace_all(&text, "$$(($1))");
+        let text = quoted.replace_all(&text, "$$($1)");
+        let mut template: Value = serde_json::from_str(&text).unwrap();
+        let mut references = String::new();
+        for parameter in template["parameters"].as_array_mut().into_iter().flatten() {
+            references += &format!("$({})", parameter["name"].as_str().unwrap_or_default());
+            parameter.as_object_mut().unwrap().remove("generate");
+            if parameter["value"].as_str().is_none_or(str::is_empty) {
+                parameter["value"] = "given".into();
+            }
+        }
+        let used = json!({"apiVersion": "v1", "kind": "Used", "all": references});
+        template["objects"].as_array_mut().unwrap().push(used);
+        template
+    };
+    cases.lines().map(translate).collect()
+}
+
+#[test]
+fn real_templates_come_out_as_from_the_oracle() {
+    let mut sound = 0;
+    for template in translated() {
+        let names: Vec<_> =
+            template["parameters"].as_array().into_iter().flatten().map(|p| &p["name"]).collect();
+        let is_unique = (1..names.len()).all(|at| !names[..at].contains(&names[at]));
+        if is_unique {
+            let name = &template["metadata"]["name"];
+            let agreed = agree(&template.to_string());
+            sound += usize::from(agreed.unwrap_or_else(|error| panic!("{name}: {error}")));
+        }
+    }
+    println!("{sound} real templates are sound");
+    assert!(sound > 150 || corpus("openshift/cases.ndjson.gz").is_none(), "{sound}");
+}
+
+/// Whatever happens to the bytes of a real template: no panic, and what comes out is JSON.
+#[test]
+fn mutated_templates_are_processed_or_refused() {
+    let noise = b"\"\\{}[]:,$()0-eu \nnt\x01\xc3";
+    let mut random = Seeded(7);
+    let templates = translated();
+    let bodies = templates.iter().map(Value::to_string).filter(|body| body.len() < 30_000);
+    for body in bodies {
+        for _ in 0..20 {
+            let mut bytes = body.clone().into_bytes();
+            for _ in 0..=random.index(3) {
+                let at = random.index(bytes.len());
+                match random.index(3) {
+                    0 => bytes[at] = noise[random.index(noise.len())],
+                    1 => drop(bytes.remove(at)),
+                    _ => bytes.insert(at, noise[random.index(noise.len())]),
+                }
+            }
+            if let Ok(text) = String::from_utf8(bytes) {
+                let _ = run_in(Dialect::Proposal, &text, &Overrides::new());
+            }
+        }
+    }
 }

@@ -67,11 +67,15 @@ impl Proposal {
 
     fn labels(&self, labels: Option<&Map<String, Value>>) -> Map<String, Value> {
         let word = Regex::new(r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$").unwrap();
+        let prefixes =
+            Regex::new(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+                .unwrap();
         let mut substituted = Map::new();
         for (name, value) in labels.into_iter().flatten() {
             let (name, value) = (self.plain(name), self.plain(value.as_str().unwrap()));
-            // No generated name has a prefix.
-            if name.is_empty() || !word.is_match(&name) || !word.is_match(&value) {
+            let (prefix, rest) = name.rsplit_once('/').unwrap_or(("x", &name));
+            let is_name = prefixes.is_match(prefix) && !rest.is_empty() && word.is_match(rest);
+            if !is_name || !word.is_match(&value) {
                 self.wrong();
             }
             if substituted.insert(name, value.into()).is_some() {
@@ -189,8 +193,26 @@ impl Proposal {
                 };
                 list.iter().enumerate().map(variable).collect()
             }
+            ("livenessProbe" | "readinessProbe" | "startupProbe", _) => {
+                self.along(&["exec", "command"], value, all)
+            }
+            ("volumeMounts", Value::Array(list)) => {
+                list.iter().map(|mount| self.along(&["subPathExpr"], mount, all)).collect()
+            }
             _ => self.value(value, true),
         })
+    }
+
+    /// A value in which Kubernetes expands only what is at the end of a path.
+    fn along(&self, path: &[&str], value: &Value, sees: Sees) -> Value {
+        match (path, value) {
+            ([], Value::Array(list)) => list.iter().map(|text| self.expanded(text, sees)).collect(),
+            ([], _) => self.expanded(value, sees),
+            ([first, rest @ ..], Value::Object(map)) => self.map(map, |name, value| {
+                if name == *first { self.along(rest, value, sees) } else { self.value(value, true) }
+            }),
+            _ => self.value(value, true),
+        }
     }
 
     fn expanded(&self, value: &Value, sees: Sees) -> Value {
@@ -273,11 +295,12 @@ impl Labels<'_> {
             ("", "Service") if object["spec"]["type"] != "ExternalName" => {
                 self.to_map_selector(object.pointer_mut("/spec/selector"));
             }
-            ("", "ReplicationController") => {
+            ("", "ReplicationController") | ("" | "apps.openshift.io", "DeploymentConfig") => {
                 self.to_map_selector(object.pointer_mut("/spec/selector"));
                 self.to_template(object.pointer_mut("/spec/template"));
             }
-            ("apps", "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet") => {
+            ("apps" | "extensions", "Deployment" | "ReplicaSet" | "DaemonSet")
+            | ("apps", "StatefulSet") => {
                 self.to_selector(object.pointer_mut("/spec/selector"));
                 self.to_template(object.pointer_mut("/spec/template"));
             }
@@ -296,7 +319,7 @@ impl Labels<'_> {
             ("policy", "PodDisruptionBudget") => {
                 self.to_selector(object.pointer_mut("/spec/selector"));
             }
-            ("networking.k8s.io", "NetworkPolicy") => {
+            ("networking.k8s.io" | "extensions", "NetworkPolicy") => {
                 self.to_selector(object.pointer_mut("/spec/podSelector"));
             }
             _ => {}

@@ -26,6 +26,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The other dialect is the Kubernetes proposal's, strict and typed. There is no need to validate
+//! first: [`Values::resolve`] and [`process()`] say everything that is wrong, all at once.
+//!
+//! ```
+//! # use processor::{Dialect, Overrides, Random, Template, Values, process};
+//! # struct Zero;
+//! # impl Random for Zero {
+//! #     fn below(&mut self, _bound: u32) -> u32 {
+//! #         0
+//! #     }
+//! # }
+//! let body = r#"{"objects": [{"apiVersion": "v1", "kind": "K", "count": "$((COUNT))", "to": "$(NOWHERE)"}],
+//!                "parameters": [{"name": "COUNT", "type": "int", "maximum": 5}]}"#;
+//! let template = Template::parse(body, Dialect::Proposal)?;
+//! let overrides = Overrides::from_iter([("COUNT", "6")]);
+//! let errors = Values::resolve(&template, &overrides, &mut Zero).err().unwrap();
+//! let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+//! assert_eq!(errors, [
+//!     "values[COUNT]: Invalid value: \"6\": must be at most 5",
+//!     "objects[0].to: Not found: \"$(NOWHERE)\": the template has no such parameter",
+//! ]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Not here: HTTP, YAML, storing, and what becomes of the objects.
 
 mod constraint;

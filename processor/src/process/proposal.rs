@@ -75,8 +75,8 @@ fn unused(template: &Template, index: usize) -> FieldError {
     FieldError::invalid(format!("parameters[{index}].name"), value, detail)
 }
 
-fn undefined_in(field: String, name: &str) -> FieldError {
-    let reason = Reason::NotFound { value: go_quote(&format!("$({name})")) };
+fn undefined_in(field: String, written: &str) -> FieldError {
+    let reason = Reason::NotFound { value: go_quote(written) };
     FieldError { field, reason, detail: "the template has no such parameter".to_owned() }
 }
 

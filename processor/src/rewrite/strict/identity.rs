@@ -31,7 +31,6 @@ impl Identity {
     pub(super) fn read(rewriter: &mut Rewriter) -> Self {
         let mut identity = Identity { api_version: Said::Nothing, kind: Said::Nothing };
         let mut scanner = Scanner::new(&rewriter.text[rewriter.at..]);
-        let mut missing = 2;
         // Leaving early looks like an error to the scanner.
         let _ = scanner.members(|scanner, key| {
             let said = match &*key.decode() {
@@ -40,8 +39,10 @@ impl Identity {
                 _ => return scanner.value().map(drop),
             };
             *said = Said::read(rewriter, scanner)?;
-            missing -= 1;
-            if missing == 0 { Err(scanner.syntax("nothing more to find")) } else { Ok(()) }
+            match (&identity.api_version, &identity.kind) {
+                (Said::Nothing, _) | (_, Said::Nothing) => Ok(()),
+                _ => Err(scanner.syntax("nothing more to find")),
+            }
         });
         identity
     }

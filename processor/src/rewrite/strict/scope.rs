@@ -19,7 +19,7 @@ pub(crate) struct Replaced<'s> {
     pub(crate) text: String,
     /// Whether a value is in it.
     pub(crate) is_changed: bool,
-    /// Names that stand for nothing.
+    /// References that stand for nothing, as they are written.
     pub(crate) undefined: Vec<&'s str>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Scope<'a> {
         let (mut copied, mut is_changed, mut undefined) = (0, false, Vec::new());
         for reference in references(text) {
             let Some(value) = self.take(reference.name) else {
-                undefined.push(reference.name);
+                undefined.push(&text[reference.start..reference.end]);
                 continue;
             };
             out.push_str(&text[copied..reference.start]);

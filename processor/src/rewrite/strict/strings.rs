@@ -35,7 +35,7 @@ impl<'a> Rewriter<'a> {
             return Err(Fault::new(What::TooLong));
         };
         for undefined in replaced.undefined {
-            self.complain_of_undefined(literal.start, undefined, Style::Quoted);
+            self.complain_of_undefined(literal.start, undefined);
         }
         if !replaced.is_changed {
             if literal.has_unicode_escape {
@@ -58,7 +58,8 @@ impl<'a> Rewriter<'a> {
         let content = literal.canonical();
         let mut found = Vec::new();
         for reference in references(&content) {
-            let value = self.meaning(&reference, literal.start, sees);
+            let written = &content[reference.start..reference.end];
+            let value = self.meaning(&reference, written, literal.start, sees);
             found.push(Found { reference, value });
         }
         if is_unquoted(&found) {
@@ -148,6 +149,7 @@ impl<'a> Rewriter<'a> {
                 Ok(Wrote::Text)
             }
             Form::Json(json) => self.replace(start, end, json).map(|()| Wrote::Other),
+            // A scalar is never too deep.
             Form::Null | Form::TooDeep => self.replace(start, end, "null").map(|()| Wrote::Null),
         }
     }
@@ -156,6 +158,7 @@ impl<'a> Rewriter<'a> {
     fn meaning(
         &mut self,
         reference: &Reference,
+        written: &str,
         at: usize,
         sees: Option<usize>,
     ) -> Option<&'a Value<'a>> {
@@ -167,25 +170,21 @@ impl<'a> Rewriter<'a> {
             (Some(_), Some(Place::At(place))) if sees.is_some_and(|sees| place < sees) => {
                 let detail =
                     "a parameter and an environment variable of this container have this name";
-                let value = go_quote(&format!("$({name})"));
+                let value = go_quote(written);
                 self.complain(at, "", Reason::Invalid { value }, detail.to_owned());
                 None
             }
             (None, Some(Place::At(_) | Place::Unknown)) => None,
             (None, _) => {
-                self.complain_of_undefined(at, name, style);
+                self.complain_of_undefined(at, written);
                 None
             }
             (value, _) => value,
         }
     }
 
-    fn complain_of_undefined(&mut self, at: usize, name: &str, style: Style) {
-        let shown = match style {
-            Style::Quoted => format!("$({name})"),
-            Style::Unquoted => format!("$(({name}))"),
-        };
-        let reason = Reason::NotFound { value: go_quote(&shown) };
+    fn complain_of_undefined(&mut self, at: usize, written: &str) {
+        let reason = Reason::NotFound { value: go_quote(written) };
         self.complain(at, "", reason, "the template has no such parameter".to_owned());
     }
 }

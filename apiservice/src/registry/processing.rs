@@ -52,7 +52,7 @@ fn process_now(
                 return Err(refuse(&names));
             }
         }
-        let values = Values::resolve(template, overrides, &mut OsRandom)
+        let values = Values::resolve(template, overrides, &mut OsRandom::default())
             .map_err(|errors| refuse(&errors))?;
         let processed = processor::process(template, &values).map_err(|errors| refuse(&errors))?;
         let mut out = Vec::new();
@@ -96,15 +96,36 @@ fn to_field_error(error: &processor::FieldError) -> field::Error {
     field::Error { field: error.field.clone(), problem, detail: error.detail.clone() }
 }
 
-/// The operating system's random numbers: generated values are passwords.
-pub(super) struct OsRandom;
+/// The operating system's random numbers: generated values are passwords. They are fetched a few
+/// dozen at a time, as each visit to the kernel costs more than a character is worth.
+#[derive(Default)]
+pub(super) struct OsRandom {
+    numbers: [u32; 32],
+    left: usize,
+}
+
+impl OsRandom {
+    fn next(&mut self) -> u32 {
+        if self.left == 0 {
+            let mut bytes = [0; 4 * 32];
+            SysRng.try_fill_bytes(&mut bytes).expect("the system has random numbers");
+            let (words, _) = bytes.as_chunks::<4>();
+            for (number, word) in self.numbers.iter_mut().zip(words) {
+                *number = u32::from_ne_bytes(*word);
+            }
+            self.left = self.numbers.len();
+        }
+        self.left -= 1;
+        self.numbers[self.left]
+    }
+}
 
 impl Random for OsRandom {
     fn below(&mut self, bound: u32) -> u32 {
         // Numbers past the last whole multiple of the bound would favour the small remainders.
         let limit = u32::MAX - u32::MAX % bound;
         loop {
-            let number = SysRng.try_next_u32().expect("the system has random numbers");
+            let number = self.next();
             if number < limit {
                 return number % bound;
             }
@@ -120,12 +141,13 @@ mod tests {
 
     #[test]
     fn random_numbers_stay_below_their_bound_and_reach_it() {
+        let mut random = OsRandom::default();
         let mut seen = [false; 3];
         for _ in 0..200 {
-            seen[OsRandom.below(3) as usize] = true;
+            seen[random.below(3) as usize] = true;
         }
         assert_eq!(seen, [true; 3]);
-        assert_eq!(OsRandom.below(1), 0);
+        assert_eq!(random.below(1), 0);
     }
 
     #[test]

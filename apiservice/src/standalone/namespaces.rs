@@ -66,18 +66,18 @@ mod tests {
 
     use super::*;
 
-    fn check(method: Method, path: &'static str, expected: bool) {
-        let info = RequestInfo::new(&method, &Uri::from_static(path));
+    fn check(method: &Method, path: &'static str, expected: bool) {
+        let info = RequestInfo::new(method, &Uri::from_static(path));
         assert_eq!(is_namespace(&info), expected, "{method} {path}");
     }
 
     #[test]
     fn a_namespace_is_read_by_name_and_nothing_more() {
-        check(Method::GET, "/api/v1/namespaces/a", true);
-        check(Method::GET, "/api/v1/namespaces", false);
-        check(Method::DELETE, "/api/v1/namespaces/a", false);
-        check(Method::GET, "/api/v1/namespaces/a/status", false);
-        check(Method::GET, "/api/v1/namespaces/a/pods", false);
-        check(Method::GET, "/apis/g/v1/namespaces/a", false);
+        check(&Method::GET, "/api/v1/namespaces/a", true);
+        check(&Method::GET, "/api/v1/namespaces", false);
+        check(&Method::DELETE, "/api/v1/namespaces/a", false);
+        check(&Method::GET, "/api/v1/namespaces/a/status", false);
+        check(&Method::GET, "/api/v1/namespaces/a/pods", false);
+        check(&Method::GET, "/apis/g/v1/namespaces/a", false);
     }
 }

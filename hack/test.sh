@@ -15,3 +15,9 @@ stage "tests" cargo test --locked --workspace --no-fail-fast
 if has shellcheck; then
 	stage "scripts" shellcheck --external-sources --source-path=SCRIPTDIR hack/*.sh .ci/run
 fi
+
+# What was skipped for want of the corpus, and how many tests there were in all.
+tests=$ROOT/target/log/tests.log
+grep -h "^skipped:" "$tests" | sort | uniq -c || true
+awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+	END { printf "%d passed, %d failed, %d skipped\n", passed, failed, ignored }' "$tests"

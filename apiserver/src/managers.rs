@@ -2,8 +2,6 @@
 //!
 //! The rules are [`merge::managed`]'s; here objects become the text that it compares.
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 use merge::managed::{self, Live, Update};
 
@@ -38,9 +36,9 @@ pub(crate) fn record(
     let given = new.meta.managed_fields.take();
     let metadata = serde_json::to_string(&new.meta).unwrap_or_default();
     let fields = owned_fields(&new.fields);
-    let before = old.map(|old| (metadata_text(&old.meta), old));
-    let live = before.as_ref().map(|(metadata, old)| Live {
-        object: managed::Object::Parts { metadata, fields: old.fields.as_str() },
+    let before = old.map(|old| (metadata_text(&old.meta), old.fields.iter().collect::<Vec<_>>()));
+    let live = old.zip(before.as_ref()).map(|(old, (metadata, fields))| Live {
+        object: managed::Object::Parts { metadata, fields },
         managed_fields: old.meta.managed_fields.as_deref().unwrap_or_default(),
     });
     let record = managed::update(&Update {
@@ -89,11 +87,6 @@ fn metadata_text(meta: &ObjectMeta) -> String {
 }
 
 /// The fields that somebody can own. An empty map is nobody's: Go's structs would leave it out.
-fn owned_fields(fields: &Fields) -> Cow<'_, str> {
-    if !fields.as_str().contains(":{}") {
-        return Cow::Borrowed(fields.as_str());
-    }
-    let owned = fields.iter().filter(|(_, value)| *value != "{}");
-    let members: Vec<String> = owned.map(|(key, value)| format!("\"{key}\":{value}")).collect();
-    Cow::Owned(members.join(","))
+fn owned_fields(fields: &Fields) -> Vec<(&str, &str)> {
+    fields.iter().filter(|(_, value)| *value != "{}").collect()
 }

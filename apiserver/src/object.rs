@@ -4,6 +4,11 @@
 //! resourceVersion: the first two belong to the resource it is read through, the third is the
 //! revision of the store. It says where the third goes, so that reading is a copy and no parsing.
 
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use schema::Member;
+use schema::json::Scanner;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use storage::Revision;
@@ -22,23 +27,34 @@ pub struct Object {
 
 /// The members of an object besides apiVersion, kind and metadata: JSON text, joined by commas,
 /// without the braces, as the schema's normal form wants it (no unknown and no repeated member).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fields(String);
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    text: String,
+    /// Where the members stand; found by the decoder, or when somebody asks.
+    members: OnceLock<Vec<Member>>,
+}
 
 impl Fields {
     /// Takes text that a decoder has proven, or that was written from typed values.
     pub fn new(text: String) -> Self {
-        Self(text)
+        Self { text, members: OnceLock::new() }
+    }
+
+    /// Takes text in which the decoder has found these members.
+    pub(crate) fn decoded(text: String, members: Vec<Member>) -> Self {
+        Self { text, members: members.into() }
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The members in their order: key, and value as JSON text.
-    pub fn iter(&self) -> Members<'_> {
-        Members { rest: &self.0 }
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let members = self.members.get_or_init(|| find_members(&self.text));
+        let of = |place: &Range<usize>| &self.text[place.clone()];
+        members.iter().map(move |member| (of(&member.name), of(&member.value)))
     }
 
     /// One member's value as JSON text.
@@ -48,29 +64,39 @@ impl Fields {
 
     /// The members as one JSON object.
     pub fn to_json(&self) -> String {
-        format!("{{{}}}", self.0)
+        format!("{{{}}}", self.text)
     }
 }
 
-/// The members of [`Fields`].
-#[derive(Clone, Debug)]
-pub struct Members<'a> {
-    rest: &'a str,
+impl PartialEq for Fields {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
 }
 
-impl<'a> Iterator for Members<'a> {
-    type Item = (&'a str, &'a str);
+impl Eq for Fields {}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
-        // A key of a schema holds nothing that JSON escapes.
-        let (key, rest) = rest.strip_prefix('"')?.split_once('"')?;
-        let rest = rest.trim_start().strip_prefix(':')?;
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&'a RawValue>();
-        let value = values.next()?.ok()?.get();
-        self.rest = &rest[values.byte_offset()..];
-        Some((key, value))
+/// Finds the members of a text; those before the first mistake, if it has one.
+fn find_members(text: &str) -> Vec<Member> {
+    let mut members: Vec<Member> = Vec::new();
+    let next =
+        |members: &[Member]| find_member(text, members.last().map_or(0, |last| last.value.end));
+    while let Some(member) = next(&members) {
+        members.push(member);
     }
+    members
+}
+
+/// The first member that begins at or after an offset.
+fn find_member(text: &str, from: usize) -> Option<Member> {
+    let rest = text[from..].trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
+    // A key of a schema holds nothing that JSON escapes.
+    let (name, rest) = rest.strip_prefix('"')?.split_once('"')?;
+    let value = rest.trim_start().strip_prefix(':')?.trim_start();
+    let name_end = text.len() - rest.len() - "\"".len();
+    let start = text.len() - value.len();
+    let value = Scanner::new(value, usize::MAX).skip().ok()?;
+    Some(Member { name: name_end - name.len()..name_end, value: start..start + value.len() })
 }
 
 impl Object {
@@ -85,7 +111,7 @@ impl Object {
         };
         let identity = serde_json::to_vec(&Identity::of(meta)).expect("strings are always JSON");
         let gap = u32::try_from(identity.len() - 1).expect("names are short");
-        let mut out = Vec::with_capacity(self.fields.0.len() + 512);
+        let mut out = Vec::with_capacity(self.fields.text.len() + 512);
         out.push(FORMAT);
         out.extend_from_slice(&gap.to_le_bytes());
         self.write_from_metadata(meta, &mut out);
@@ -100,16 +126,16 @@ impl Object {
 
     fn write_from_metadata(&self, meta: &ObjectMeta, out: &mut Vec<u8>) {
         serde_json::to_writer(&mut *out, meta).expect("metadata is always JSON");
-        if !self.fields.0.is_empty() {
+        if !self.fields.text.is_empty() {
             out.push(b',');
-            out.extend_from_slice(self.fields.0.as_bytes());
+            out.extend_from_slice(self.fields.text.as_bytes());
         }
         out.push(b'}');
     }
 
     /// The object as clients see it. `head` is [`crate::resource::Definition::head`].
     pub fn to_text(&self, head: &str) -> String {
-        let mut out = Vec::with_capacity(head.len() + self.fields.0.len() + 512);
+        let mut out = Vec::with_capacity(head.len() + self.fields.text.len() + 512);
         self.write(head, &mut out);
         String::from_utf8(out).expect("written from text")
     }
@@ -195,7 +221,7 @@ impl<'a> Stored<'a> {
         let (mut meta, rest): (ObjectMeta, _) = self.split_metadata()?;
         let fields = rest.strip_prefix(',').unwrap_or(rest).strip_suffix('}').unwrap_or_default();
         meta.resource_version = self.revision.to_string();
-        Ok(Object { meta, fields: Fields(fields.to_owned()) })
+        Ok(Object { meta, fields: Fields::new(fields.to_owned()) })
     }
 
     /// The metadata, and the text that follows it.

@@ -15,7 +15,7 @@
 //! let entries = update(&Update {
 //!     kind: &kind,
 //!     live: None,
-//!     new: Object::Parts { metadata: r#"{"name":"a"}"#, fields: r#""title":"A""# },
+//!     new: Object::Parts { metadata: r#"{"name":"a"}"#, fields: &[("title", r#""A""#)] },
 //!     given: None,
 //!     manager: "kubectl-create",
 //!     api_version: "example.com/v1",

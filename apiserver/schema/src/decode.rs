@@ -18,11 +18,10 @@ use std::fmt::Write;
 
 use self::members::Members;
 use self::trace::{Step, Strays};
-use crate::decoded::{Decoded, Normalized, Stray};
+use crate::decoded::{Decoded, Member, Normalized, Stray};
 use crate::definition::{Form, Object, Scalars, Schema, Width};
 use crate::error::{DecodeError, SyntaxError, TypeError};
-use crate::scan::write_string;
-use crate::scan::{Scanner, ValueKind};
+use crate::scan::{Raw, Scanner, ValueKind, write_string};
 use crate::time::normalize_time;
 
 /// What Go prints for the type into which a body is first read.
@@ -132,25 +131,35 @@ impl<'a> Decoder<'a> {
     }
 
     /// Takes the parts of a kind out of its written members.
-    fn into_decoded(mut self, object: &Object, members: &Members) -> Decoded {
+    fn into_decoded(mut self, object: &Object, written: &Members) -> Decoded {
         let (mut api_version, mut kind, mut metadata) = (None, None, "{}".to_owned());
-        let mut others = Vec::with_capacity(object.fields.len());
-        for (field, slot) in object.fields.iter().zip(&members.slots) {
-            let Some(member) = slot.member.clone() else { continue };
-            let value = &self.out[member.start + field.name.len() + "\"\":".len()..member.end];
+        let mut pieces = Vec::with_capacity(object.fields.len());
+        let mut members = Vec::with_capacity(object.fields.len());
+        // Where the next one will begin once they stand together.
+        let mut end = 0;
+        for (field, slot) in object.fields.iter().zip(&written.slots) {
+            let Some(piece) = slot.member.clone() else { continue };
+            let value = &self.out[piece.start + field.name.len() + "\"\":".len()..piece.end];
             match &*field.name {
                 "apiVersion" => api_version = Some(plain_string(value)),
                 "kind" => kind = Some(plain_string(value)),
                 "metadata" => value.clone_into(&mut metadata),
-                _ => others.push(member),
+                _ => {
+                    let name = end + 1..end + 1 + field.name.len();
+                    let value = name.end + 2..name.end + 2 + value.len();
+                    end = value.end + 1;
+                    members.push(Member { name, value });
+                    pieces.push(piece);
+                }
             }
         }
-        self.arrange(0, others);
+        self.arrange(0, pieces);
         Decoded {
             api_version,
             kind,
             metadata,
             fields: self.out,
+            members,
             strays: self.strays.list,
             empty_lists: self.empty_lists,
         }
@@ -165,11 +174,11 @@ impl<'a> Decoder<'a> {
                 Ok(Found::Null)
             }
             (Form::String { format, .. }, ValueKind::String) => {
-                let text = self.scan.string()?;
+                let raw = self.scan.raw_string()?;
                 Ok(if format.as_deref() == Some("date-time") {
-                    self.time(&text)
+                    self.time(&raw.decode())
                 } else {
-                    self.string(&text)
+                    self.raw_string(raw)
                 })
             }
             (Form::String { scalars, .. }, ValueKind::Number | ValueKind::Bool)
@@ -180,8 +189,8 @@ impl<'a> Decoder<'a> {
             (Form::Integer(width), ValueKind::Number) => self.integer(*width, schema),
             (Form::IntOrString, ValueKind::Number) => self.integer(Width::Int32, schema),
             (Form::IntOrString, ValueKind::String) => {
-                let text = self.scan.string()?;
-                self.string(&text);
+                let raw = self.scan.raw_string()?;
+                self.raw_string(raw);
                 Ok(Found::Full)
             }
             (Form::Number, ValueKind::Number) => {
@@ -214,6 +223,15 @@ impl<'a> Decoder<'a> {
     }
 
     // === scalars ===
+
+    fn raw_string(&mut self, raw: Raw<'_>) -> Found {
+        if raw.escaped {
+            return self.string(&raw.decode());
+        }
+        // Without escapes there is one way to write a string: this one.
+        self.out.push_str(raw.text);
+        if raw.text.len() == "\"\"".len() { Found::Zero } else { Found::Full }
+    }
 
     fn string(&mut self, text: &str) -> Found {
         write_string(&mut self.out, text);
@@ -257,5 +275,6 @@ impl<'a> Decoder<'a> {
 }
 
 fn plain_string(json: &str) -> String {
-    serde_json::from_str(json).expect("the decoder has written a JSON string")
+    let string = Scanner::new(json, 0).string();
+    string.expect("the decoder has written a JSON string").into_owned()
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use crate::quote::go_quote;
 
@@ -17,13 +18,30 @@ pub struct Decoded {
     /// Every other field, in the order of the schema, joined by commas and without braces:
     /// `"message":"m","objects":[]`.
     pub fields: String,
+    /// Where these fields stand in the text, in its order.
+    pub members: Vec<Member>,
     /// What was not as it should be, though the body is understood.
     pub strays: Vec<Stray>,
     /// Offsets in `fields` of the empty lists that storage turns into `null`.
     pub(crate) empty_lists: Vec<usize>,
 }
 
+/// Where a member stands in a text of members that are joined by commas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its name, without the quotes.
+    pub name: Range<usize>,
+    /// Its value, as JSON text.
+    pub value: Range<usize>,
+}
+
 impl Decoded {
+    /// The members of `fields`: names, and values as JSON text.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &str)> {
+        let of = |place: &Range<usize>| &self.fields[place.clone()];
+        self.members.iter().map(move |member| (of(&member.name), of(&member.value)))
+    }
+
     /// `fields` as storage gives them back: an empty list that is always written has become `null`.
     /// Field management must see `fields`, since whoever sends `[]` owns the field; everything that
     /// is stored or answered from storage must see this.

@@ -37,7 +37,7 @@ mod quote;
 mod time;
 
 pub use decode::{Limits, decode, normalize};
-pub use decoded::{Decoded, Normalized, Stray};
+pub use decoded::{Decoded, Member, Normalized, Stray};
 pub use definition::{
     Field, Form, GroupVersionKind, List, ListType, Object, Presence, Scalars, Schema, Text, Width,
 };
@@ -47,5 +47,5 @@ pub use time::normalize_time;
 
 /// Reading JSON text without building a tree of it.
 pub mod json {
-    pub use crate::scan::{Scanner, ValueKind, compact, write_string};
+    pub use crate::scan::{Scanner, ValueKind, compact, write_escaped, write_string};
 }

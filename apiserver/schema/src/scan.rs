@@ -6,12 +6,14 @@
 //! Go's; lone surrogates, which Go turns into U+FFFD and most Rust parsers reject later, are found
 //! here once. It builds no tree and interprets no numbers.
 
+mod skip;
 mod text;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-pub use self::text::{compact, write_string};
-use self::text::{plain_prefix, tidy, unescape};
+pub use self::text::{compact, write_escaped, write_string};
+use self::text::{plain_prefix, unescape};
 use crate::error::SyntaxError;
 
 /// The JSON type of a value, in the words of Go's decoder.
@@ -57,27 +59,44 @@ pub struct Scanner<'a> {
     depth: usize,
     deepest: usize,
     max_depth: usize,
-    /// White space between tokens, or a lone surrogate in a string, was seen since the last
-    /// [`Scanner::copy`] began.
-    untidy: bool,
+}
+
+/// A string as it stands in a text, and what is to be known of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Raw<'a> {
+    /// With its quotes.
+    pub(crate) text: &'a str,
+    /// It holds an escape: its text is not its value.
+    pub(crate) escaped: bool,
+    /// It holds half of a surrogate pair, which stands for no character.
+    lone_surrogate: bool,
+}
+
+impl<'a> Raw<'a> {
+    /// The string itself; a lone surrogate becomes U+FFFD.
+    pub(crate) fn decode(self) -> Cow<'a, str> {
+        let inner = &self.text[1..self.text.len() - 1];
+        if self.escaped { Cow::Owned(unescape(inner)) } else { Cow::Borrowed(inner) }
+    }
 }
 
 impl<'a> Scanner<'a> {
     /// A reader of `text` that allows `max_depth` open arrays and objects.
     pub fn new(text: &'a str, max_depth: usize) -> Self {
-        Self { text, at: 0, depth: 0, deepest: 0, max_depth, untidy: false }
+        Self { text, at: 0, depth: 0, deepest: 0, max_depth }
     }
 
     /// The kind of the value that comes next.
+    #[inline]
     pub fn peek(&mut self) -> Result<ValueKind, SyntaxError> {
-        Ok(match self.next_byte()? {
+        Ok(match self.next_byte() {
             b'n' => ValueKind::Null,
             b't' | b'f' => ValueKind::Bool,
             b'-' | b'0'..=b'9' => ValueKind::Number,
             b'"' => ValueKind::String,
             b'[' => ValueKind::Array,
             b'{' => ValueKind::Object,
-            other => return Err(self.unexpected(other, "looking for beginning of value")),
+            _ => return Err(self.unexpected("looking for beginning of value")),
         })
     }
 
@@ -94,17 +113,17 @@ impl<'a> Scanner<'a> {
     /// The key of the next member of the open object, or `None` after closing it. `first` is true
     /// right after `open_object`.
     pub fn member(&mut self, first: bool) -> Result<Option<Cow<'a, str>>, SyntaxError> {
-        match self.next_byte()? {
+        match self.next_byte() {
             b'}' => {
                 self.close();
                 return Ok(None);
             }
             b',' if !first => self.at += 1,
             _ if first => {}
-            other => return Err(self.unexpected(other, "after object key:value pair")),
+            _ => return Err(self.unexpected("after object key:value pair")),
         }
         self.expect_key()?;
-        let key = self.string()?;
+        let key = self.skip_string()?.decode();
         self.colon()?;
         Ok(Some(key))
     }
@@ -112,28 +131,35 @@ impl<'a> Scanner<'a> {
     /// Whether the open array has another item; closes it if not. `first` is true right after
     /// `open_array`.
     pub fn item(&mut self, first: bool) -> Result<bool, SyntaxError> {
-        match self.next_byte()? {
+        match self.next_byte() {
             b']' => {
                 self.close();
                 return Ok(false);
             }
             b',' if !first => self.at += 1,
             _ if first => {}
-            other => return Err(self.unexpected(other, "after array element")),
+            _ => return Err(self.unexpected("after array element")),
         }
         Ok(true)
     }
 
     /// Takes a string and decodes its escapes; a lone surrogate becomes U+FFFD.
     pub fn string(&mut self) -> Result<Cow<'a, str>, SyntaxError> {
-        let raw = self.raw_string()?;
-        let inner = &raw[1..raw.len() - 1];
-        Ok(if inner.contains('\\') { Cow::Owned(unescape(inner)) } else { Cow::Borrowed(inner) })
+        self.raw_string().map(Raw::decode)
+    }
+
+    /// Takes a string as it stands.
+    #[inline]
+    pub(crate) fn raw_string(&mut self) -> Result<Raw<'a>, SyntaxError> {
+        if self.next_byte() != b'"' {
+            return Err(self.unexpected("looking for beginning of value"));
+        }
+        self.skip_string()
     }
 
     /// Takes a number and returns its text.
     pub fn number(&mut self) -> Result<&'a str, SyntaxError> {
-        self.next_byte()?;
+        self.next_byte();
         let start = self.at;
         self.skip_number()?;
         Ok(&self.text[start..self.at])
@@ -141,63 +167,58 @@ impl<'a> Scanner<'a> {
 
     /// Takes `true` or `false`.
     pub fn boolean(&mut self) -> Result<bool, SyntaxError> {
-        let value = self.next_byte()? == b't';
+        let value = self.next_byte() == b't';
         self.skip_literal(if value { "true" } else { "false" })?;
         Ok(value)
     }
 
     /// Takes `null`.
     pub fn null(&mut self) -> Result<(), SyntaxError> {
-        self.next_byte()?;
+        self.next_byte();
         self.skip_literal("null")
     }
 
     /// Passes over any value and returns its text as it stands.
     pub fn skip(&mut self) -> Result<&'a str, SyntaxError> {
-        self.next_byte()?;
+        self.next_byte();
         let start = self.at;
-        self.skip_value()?;
+        self.skip_value(&mut skip::Unchanged)?;
         Ok(&self.text[start..self.at])
     }
 
     /// Passes over any value and appends it to `out` without white space and lone surrogates,
     /// otherwise byte for byte.
     pub fn copy(&mut self, out: &mut String) -> Result<(), SyntaxError> {
-        self.next_byte()?;
-        self.untidy = false;
-        let start = self.at;
-        self.skip_value()?;
-        let text = &self.text[start..self.at];
-        if self.untidy {
-            tidy(text, out);
-        } else {
-            out.push_str(text);
-        }
+        self.next_byte();
+        let mut tidied = skip::Tidied { copied: self.at, out };
+        self.skip_value(&mut tidied)?;
+        let rest = tidied.copied..self.at;
+        out.push_str(&self.text[rest]);
         Ok(())
     }
 
     /// As [`Scanner::copy`], but gives the text back, borrowed where there was nothing to tidy.
     pub fn take(&mut self) -> Result<Cow<'a, str>, SyntaxError> {
-        self.next_byte()?;
-        self.untidy = false;
+        self.next_byte();
         let start = self.at;
-        self.skip_value()?;
-        let text = &self.text[start..self.at];
-        if !self.untidy {
-            return Ok(Cow::Borrowed(text));
+        let mut out = String::new();
+        let mut tidied = skip::Tidied { copied: start, out: &mut out };
+        self.skip_value(&mut tidied)?;
+        let rest = &self.text[tidied.copied..self.at];
+        if tidied.copied == start {
+            return Ok(Cow::Borrowed(rest));
         }
-        let mut out = String::with_capacity(text.len());
-        tidy(text, &mut out);
+        out.push_str(rest);
         Ok(Cow::Owned(out))
     }
 
     /// Checks that nothing but white space is left.
     pub fn end(&mut self) -> Result<(), SyntaxError> {
         self.blanks();
-        match self.text.as_bytes().get(self.at) {
-            None => Ok(()),
-            Some(&other) => Err(self.unexpected(other, "after top-level value")),
+        if self.at < self.text.len() {
+            return Err(self.unexpected("after top-level value"));
         }
+        Ok(())
     }
 
     /// The most arrays and objects that were open at any one place so far.
@@ -207,32 +228,59 @@ impl<'a> Scanner<'a> {
 
     // === tokens ===
 
-    fn blanks(&mut self) {
-        let rest = &self.text.as_bytes()[self.at..];
-        let count =
-            rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
-        self.untidy |= count > 0;
-        self.at += count;
+    /// Passes over white space and returns where it was.
+    fn blanks(&mut self) -> Range<usize> {
+        const INDENT: &[u8] = &[b' '; 8];
+        let (bytes, start) = (self.text.as_bytes(), self.at);
+        let mut at = start;
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(at) {
+            at += 1;
+            // Indented text is mostly spaces: take them a word at a time.
+            while bytes[at..].starts_with(INDENT) {
+                at += INDENT.len();
+            }
+        }
+        self.at = at;
+        start..at
     }
 
-    fn next_byte(&mut self) -> Result<u8, SyntaxError> {
+    /// The next byte that is not white space.
+    #[inline]
+    fn next_byte(&mut self) -> u8 {
+        let byte = self.here();
+        if byte > b' ' {
+            return byte;
+        }
         self.blanks();
         self.here()
     }
 
-    fn here(&self) -> Result<u8, SyntaxError> {
-        self.text.as_bytes().get(self.at).copied().ok_or_else(|| SyntaxError::end(self.at))
+    /// The byte at the cursor; 0 at the end. JSON has a place for NUL nowhere, so whoever looks for
+    /// a byte need not look for the end, and [`Scanner::unexpected`] tells them apart.
+    #[inline]
+    fn here(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    fn unexpected(&self, found: u8, context: &str) -> SyntaxError {
-        SyntaxError::unexpected(found, context, self.at)
+    /// What is wrong with the byte at the cursor.
+    #[cold]
+    fn unexpected(&self, context: &str) -> SyntaxError {
+        match self.text.as_bytes().get(self.at) {
+            Some(&found) => SyntaxError::unexpected(found, context, self.at),
+            None => SyntaxError::end(self.at),
+        }
     }
 
     fn open(&mut self, bracket: u8) -> Result<(), SyntaxError> {
-        let found = self.next_byte()?;
-        if found != bracket {
-            return Err(self.unexpected(found, "looking for beginning of value"));
+        if self.next_byte() != bracket {
+            return Err(self.unexpected("looking for beginning of value"));
         }
+        self.enter()
+    }
+
+    /// Passes over an opening bracket.
+    #[inline]
+    fn enter(&mut self) -> Result<(), SyntaxError> {
         if self.depth >= self.max_depth {
             return Err(SyntaxError::too_deep(self.at));
         }
@@ -248,194 +296,19 @@ impl<'a> Scanner<'a> {
     }
 
     fn expect_key(&mut self) -> Result<(), SyntaxError> {
-        match self.next_byte()? {
+        match self.next_byte() {
             b'"' => Ok(()),
-            other => Err(self.unexpected(other, "looking for beginning of object key string")),
+            _ => Err(self.unexpected("looking for beginning of object key string")),
         }
     }
 
     fn colon(&mut self) -> Result<(), SyntaxError> {
-        match self.next_byte()? {
+        match self.next_byte() {
             b':' => {
                 self.at += 1;
                 Ok(())
             }
-            other => Err(self.unexpected(other, "after object key")),
+            _ => Err(self.unexpected("after object key")),
         }
-    }
-
-    /// Takes a string, quotes included, as it stands.
-    fn raw_string(&mut self) -> Result<&'a str, SyntaxError> {
-        let found = self.next_byte()?;
-        if found != b'"' {
-            return Err(self.unexpected(found, "looking for beginning of value"));
-        }
-        let start = self.at;
-        self.at += 1;
-        loop {
-            self.at += plain_prefix(&self.text.as_bytes()[self.at..]);
-            match self.here()? {
-                b'"' => {
-                    self.at += 1;
-                    return Ok(&self.text[start..self.at]);
-                }
-                b'\\' => self.skip_escape()?,
-                other => return Err(self.unexpected(other, "in string literal")),
-            }
-        }
-    }
-
-    fn skip_escape(&mut self) -> Result<(), SyntaxError> {
-        self.at += 1;
-        match self.here()? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 1,
-            b'u' => {
-                self.at += 1;
-                let unit = self.skip_hex()?;
-                if matches!(unit, 0xD800..0xE000) {
-                    self.skip_low_surrogate(unit)?;
-                }
-            }
-            other => return Err(self.unexpected(other, "in string escape code")),
-        }
-        Ok(())
-    }
-
-    fn skip_low_surrogate(&mut self, high: u32) -> Result<(), SyntaxError> {
-        if high < 0xDC00 && self.text[self.at..].starts_with("\\u") {
-            let before = self.at;
-            self.at += 2;
-            if matches!(self.skip_hex()?, 0xDC00..0xE000) {
-                return Ok(());
-            }
-            self.at = before;
-        }
-        self.untidy = true;
-        Ok(())
-    }
-
-    fn skip_hex(&mut self) -> Result<u32, SyntaxError> {
-        let mut unit = 0;
-        for _ in 0..4 {
-            let byte = self.here()?;
-            let digit = char::from(byte)
-                .to_digit(16)
-                .ok_or_else(|| self.unexpected(byte, "in \\u hexadecimal character escape"))?;
-            unit = unit * 16 + digit;
-            self.at += 1;
-        }
-        Ok(unit)
-    }
-
-    fn skip_number(&mut self) -> Result<(), SyntaxError> {
-        if self.here()? == b'-' {
-            self.at += 1;
-        }
-        match self.here()? {
-            b'0' => self.at += 1,
-            b'1'..=b'9' => self.skip_digits(),
-            other => return Err(self.unexpected(other, "in numeric literal")),
-        }
-        if self.here() == Ok(b'.') {
-            self.at += 1;
-            self.one_digit("after decimal point in numeric literal")?;
-            self.skip_digits();
-        }
-        if matches!(self.here(), Ok(b'e' | b'E')) {
-            self.at += 1;
-            if matches!(self.here(), Ok(b'+' | b'-')) {
-                self.at += 1;
-            }
-            self.one_digit("in exponent of numeric literal")?;
-            self.skip_digits();
-        }
-        Ok(())
-    }
-
-    fn one_digit(&self, context: &str) -> Result<(), SyntaxError> {
-        match self.here()? {
-            b'0'..=b'9' => Ok(()),
-            other => Err(self.unexpected(other, context)),
-        }
-    }
-
-    fn skip_digits(&mut self) {
-        self.at +=
-            self.text.as_bytes()[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    }
-
-    fn skip_literal(&mut self, literal: &str) -> Result<(), SyntaxError> {
-        for expected in literal.bytes() {
-            let found = self.here()?;
-            if found != expected {
-                return Err(self.unexpected(
-                    found,
-                    &format!("in literal {literal} (expecting '{}')", char::from(expected)),
-                ));
-            }
-            self.at += 1;
-        }
-        Ok(())
-    }
-
-    /// Passes over a value without recursion; `open` remembers for every open container whether it
-    /// is an object.
-    fn skip_value(&mut self) -> Result<(), SyntaxError> {
-        let mut open: Vec<bool> = Vec::new();
-        loop {
-            let kind = self.peek()?;
-            match kind {
-                ValueKind::Null => self.skip_literal("null")?,
-                ValueKind::Bool => {
-                    self.boolean()?;
-                }
-                ValueKind::Number => self.skip_number()?,
-                ValueKind::String => {
-                    self.raw_string()?;
-                }
-                ValueKind::Array | ValueKind::Object => {
-                    let is_object = kind == ValueKind::Object;
-                    self.open(if is_object { b'{' } else { b'[' })?;
-                    open.push(is_object);
-                    if self.another(is_object, true)? {
-                        continue;
-                    }
-                    open.pop();
-                }
-            }
-            // A value is complete. Close what closes with it, until a container wants another one.
-            loop {
-                match open.last() {
-                    None => return Ok(()),
-                    Some(&is_object) => {
-                        if self.another(is_object, false)? {
-                            break;
-                        }
-                        open.pop();
-                    }
-                }
-            }
-        }
-    }
-
-    /// Moves to the next value of the open container, past its key in an object; false when the
-    /// container was closed.
-    fn another(&mut self, is_object: bool, first: bool) -> Result<bool, SyntaxError> {
-        if !is_object {
-            return self.item(first);
-        }
-        match self.next_byte()? {
-            b'}' => {
-                self.close();
-                return Ok(false);
-            }
-            b',' if !first => self.at += 1,
-            _ if first => {}
-            other => return Err(self.unexpected(other, "after object key:value pair")),
-        }
-        self.expect_key()?;
-        self.raw_string()?;
-        self.colon()?;
-        Ok(true)
     }
 }

@@ -1,5 +1,7 @@
 //! A request's body as an object: media type, text, kind, fields.
 
+use std::borrow::Cow;
+
 use http::HeaderMap;
 use schema::{DecodeError, Limits, Stray};
 
@@ -95,10 +97,11 @@ pub(crate) fn decode(
     let meta = serde_json::from_str(&decoded.metadata)
         .map_err(|error| given.unhandled(definition, &error.to_string()))?;
     let stored = match decoded.stored_fields() {
-        std::borrow::Cow::Borrowed(_) => None,
-        std::borrow::Cow::Owned(fields) => Some(Fields::new(fields)),
+        Cow::Borrowed(_) => None,
+        Cow::Owned(fields) => Some(Fields::new(fields)),
     };
-    Ok(Incoming { object: Object { meta, fields: Fields::new(decoded.fields) }, stored })
+    let fields = Fields::decoded(decoded.fields, decoded.members);
+    Ok(Incoming { object: Object { meta, fields }, stored })
 }
 
 /// Tells the strays as warnings, or returns the sentences that a strict client is refused with.

@@ -36,8 +36,7 @@ impl Comparison {
 /// # Errors
 /// When one of them does not fit the type.
 pub fn compare(of: &Type, old: Object<'_>, new: Object<'_>) -> Result<Comparison, ObjectError> {
-    let (old, new) = (old.text(), new.text());
-    compare_nodes(of, &Node::open(&old, of)?, &Node::open(&new, of)?)
+    compare_nodes(of, &Node::open(old, of)?, &Node::open(new, of)?)
 }
 
 pub(crate) fn compare_nodes(
@@ -58,12 +57,12 @@ struct Difference {
 }
 
 impl Difference {
-    fn join(&self, other: &Self) -> Self {
+    fn join(self, other: Self) -> Self {
         Self {
             below: Comparison {
-                removed: self.below.removed.union(&other.below.removed),
-                modified: self.below.modified.union(&other.below.modified),
-                added: self.below.added.union(&other.below.added),
+                removed: self.below.removed.join(other.below.removed),
+                modified: self.below.modified.join(other.below.modified),
+                added: self.below.added.join(other.below.added),
             },
             removed: self.removed || other.removed,
             modified: self.modified || other.modified,
@@ -71,20 +70,20 @@ impl Difference {
         }
     }
 
-    /// Puts what was found at `element` into what is found about its container. Elements come in
-    /// order.
-    fn attach(&mut self, element: &PathElement, inner: Self) {
-        self.below.removed.push_child(element, inner.below.removed);
-        self.below.modified.push_child(element, inner.below.modified);
-        self.below.added.push_child(element, inner.below.added);
-        let marks = [
-            (inner.removed, &mut self.below.removed),
-            (inner.modified, &mut self.below.modified),
-            (inner.added, &mut self.below.added),
+    /// Puts what was found at an element into what is found about its container. Elements come in
+    /// order; one is made only where there is something to say.
+    fn attach(&mut self, element: impl Fn() -> PathElement, inner: Self) {
+        let found = [
+            (inner.removed, inner.below.removed, &mut self.below.removed),
+            (inner.modified, inner.below.modified, &mut self.below.modified),
+            (inner.added, inner.below.added, &mut self.below.added),
         ];
-        for (is_marked, set) in marks {
-            if is_marked {
-                set.insert_member(element.clone());
+        for (is_member, below, set) in found {
+            if !below.is_empty() {
+                set.push_child(element(), below);
+            }
+            if is_member {
+                set.insert_member(element());
             }
         }
     }
@@ -122,7 +121,7 @@ fn visit(
     match (by_old, by_new) {
         (None, None) => Ok(Difference::default()),
         (Some(old_way), Some(new_way)) if old_way != new_way => {
-            Ok(visit_as(old_way, of, old, new)?.join(&visit_as(new_way, of, old, new)?))
+            Ok(visit_as(old_way, of, old, new)?.join(visit_as(new_way, of, old, new)?))
         }
         (Some(way), _) | (None, Some(way)) => visit_as(way, of, old, new),
     }
@@ -207,7 +206,7 @@ fn maps(
         // The node has been read by this type, so every key has one.
         let Some(of) = shape.value(key) else { continue };
         let inner = visit(of, old.map(|(_, value)| value), new.map(|(_, value)| value))?;
-        out.attach(&PathElement::field(key), inner);
+        out.attach(|| PathElement::field(key), inner);
     }
 }
 
@@ -246,7 +245,7 @@ fn lists(
                 Difference { added: true, ..inner }
             }
         };
-        out.attach(&element, inner);
+        out.attach(|| element.clone(), inner);
     }
     Ok(out)
 }

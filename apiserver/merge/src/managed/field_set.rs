@@ -14,8 +14,7 @@ use super::types::{ListShape, MapShape, Type};
 /// # Errors
 /// When the object does not fit the type.
 pub fn field_set(of: &Type, object: Object<'_>) -> Result<FieldSet, ObjectError> {
-    let text = object.text();
-    fields_of(of, &Node::open(&text, of)?)
+    fields_of(of, &Node::open(object, of)?)
 }
 
 pub(crate) fn fields_of(of: &Type, node: &Node<'_>) -> Result<FieldSet, ObjectError> {
@@ -62,7 +61,7 @@ fn map(
         if inner.is_member || is_hollow || !shape.declares(key) {
             out.below.insert_member(element.clone());
         }
-        out.below.push_child(&element, inner.below);
+        out.below.push_child(element, inner.below);
     }
     Ok(out)
 }
@@ -76,7 +75,7 @@ fn list(of: &Type, keys: &[schema::Text], items: &[Node<'_>]) -> Result<Found, O
     for (element, items) in groups {
         // Of duplicates nothing but their key is known.
         if let [item] = items.as_slice() {
-            out.below.push_child(&element, visit(of, item)?.below);
+            out.below.push_child(element.clone(), visit(of, item)?.below);
         }
         out.below.insert_member(element);
     }

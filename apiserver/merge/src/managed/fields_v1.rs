@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use schema::json::{Scanner, ValueKind, write_string};
+use schema::json::{Scanner, ValueKind, write_escaped, write_string};
 
 use super::element::PathElement;
 use super::set::FieldSet;
@@ -23,7 +23,7 @@ impl FieldSet {
 
     /// The set as `FieldsV1`, byte for byte as the reference writes it.
     pub fn to_fields_v1(&self) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(256);
         write(self, false, &mut out);
         out
     }
@@ -103,10 +103,16 @@ fn write(set: &FieldSet, is_member: bool, out: &mut String) {
         if out.len() > start {
             out.push(',');
         }
-        text.clear();
-        element.write(&mut text);
-        write_string(out, &text);
-        out.push(':');
+        if let PathElement::Field(name) = element {
+            out.push_str("\"f:");
+            write_escaped(out, name);
+            out.push_str("\":");
+        } else {
+            text.clear();
+            element.write(&mut text);
+            write_string(out, &text);
+            out.push(':');
+        }
         match child {
             Some((_, child)) => write(child, member.is_some(), out),
             None => out.push_str("{}"),

@@ -16,12 +16,12 @@ use crate::document;
 pub enum Object<'a> {
     /// The whole object.
     Text(&'a str),
-    /// In two parts.
+    /// In parts, of which those that are owned as one value are never read.
     Parts {
         /// `metadata` as a JSON object.
         metadata: &'a str,
-        /// The other fields, joined by commas and without braces.
-        fields: &'a str,
+        /// The other fields, in any order: their names, and their values as JSON text.
+        fields: &'a [(&'a str, &'a str)],
     },
 }
 
@@ -60,25 +60,13 @@ pub(crate) enum Node<'a> {
 /// Nesting of an object, more than any decoder lets in.
 const MAX_DEPTH: usize = 2_000;
 
-impl<'a> Object<'a> {
-    pub(crate) fn text(self) -> Cow<'a, str> {
-        match self {
-            Self::Text(text) => Cow::Borrowed(text),
-            Self::Parts { metadata, fields: "" } => {
-                Cow::Owned(format!("{{\"metadata\":{metadata}}}"))
-            }
-            Self::Parts { metadata, fields } => {
-                Cow::Owned(format!("{{\"metadata\":{metadata},{fields}}}"))
-            }
-        }
-    }
-}
-
 impl<'a> Node<'a> {
-    /// Opens the text of an object. `apiVersion`, `kind` and `managedFields` are nobody's and stay
-    /// out.
-    pub(crate) fn open(text: &'a str, of: &Type) -> Result<Self, ObjectError> {
-        let mut root = Self::value(text, of)?;
+    /// Opens an object. `apiVersion`, `kind` and `managedFields` are nobody's and stay out.
+    pub(crate) fn open(object: Object<'a>, of: &Type) -> Result<Self, ObjectError> {
+        let mut root = match object {
+            Object::Text(text) => Self::value(text, of)?,
+            Object::Parts { metadata, fields } => Self::parts(metadata, fields, of)?,
+        };
         if let Self::Map(members) = &mut root {
             members.retain(|(key, _)| key != "apiVersion" && key != "kind");
             if let Some((_, Self::Map(metadata))) =
@@ -88,6 +76,36 @@ impl<'a> Node<'a> {
             }
         }
         Ok(root)
+    }
+
+    fn parts(
+        metadata: &'a str,
+        fields: &[(&'a str, &'a str)],
+        of: &Type,
+    ) -> Result<Self, ObjectError> {
+        let shape = of.as_map().ok_or_else(|| mismatch(of, ValueKind::Object))?;
+        let mut members = Vec::with_capacity(fields.len() + 1);
+        for (name, text) in [("metadata", metadata)].iter().chain(fields) {
+            // A field that the schema does not have: the decoder has dropped it or is about to.
+            let Some(of) = shape.value(name) else { continue };
+            members.push((Cow::Borrowed(*name), Self::proven(text, of)?));
+        }
+        Ok(Self::sorted(members))
+    }
+
+    /// Opens the text of a value that is known to be JSON, and reads nothing of it where it is
+    /// owned as a whole.
+    fn proven(text: &'a str, of: &Type) -> Result<Self, ObjectError> {
+        let mut scanner = Scanner::new(text, MAX_DEPTH);
+        match scanner.peek()? {
+            ValueKind::Object if matches!(of.as_map(), Some(MapShape::Atomic)) => {
+                Ok(Self::AtomicMap(text))
+            }
+            ValueKind::Array if matches!(of.as_list(), Some(ListShape::Atomic)) => {
+                Ok(Self::AtomicList(text))
+            }
+            _ => Self::read(&mut scanner, of),
+        }
     }
 
     /// Opens the text of a value.
@@ -136,16 +154,18 @@ impl<'a> Node<'a> {
                 None => drop(scanner.skip()?),
             }
         }
-        // Stable, so that the last of equal keys can be told.
-        members.sort_by(|(left, _), (right, _)| left.cmp(right));
-        let mut unique: Vec<(Cow<'a, str>, Node<'a>)> = Vec::with_capacity(members.len());
-        for (key, value) in members {
-            match unique.last_mut() {
-                Some((last, place)) if *last == key => *place = value,
-                _ => unique.push((key, value)),
-            }
+        Ok(Self::sorted(members))
+    }
+
+    /// A map of these members; of equal keys the last stays.
+    fn sorted(mut members: Vec<(Cow<'a, str>, Node<'a>)>) -> Self {
+        if !members.is_sorted_by(|(left, _), (right, _)| left < right) {
+            // Backwards and stable, so that the last of equal keys comes first and stays.
+            members.reverse();
+            members.sort_by(|(left, _), (right, _)| left.cmp(right));
+            members.dedup_by(|(later, _), (first, _)| later == first);
         }
-        Ok(Self::Map(unique))
+        Self::Map(members)
     }
 
     /// Whether two values are equal to the field manager: `1` and `1.0` are; `[]`, `{}` and null

@@ -40,7 +40,7 @@ impl FieldSet {
     pub fn contains(&self, path: &[PathElement]) -> bool {
         match path {
             [] => false,
-            [element] => self.members.binary_search(element).is_ok(),
+            [element] => self.has_member(element),
             [element, rest @ ..] => self.child(element).is_some_and(|child| child.contains(rest)),
         }
     }
@@ -100,7 +100,7 @@ impl FieldSet {
             |(element, _)| element,
             |pair| {
                 if let Pair::Both((element, left), (_, right)) = pair {
-                    out.push_child(element, left.intersection(right));
+                    out.push_child(element.clone(), left.intersection(right));
                 }
             },
         );
@@ -110,47 +110,50 @@ impl FieldSet {
     /// Paths that are not in `other`. A path that is in `other` takes nothing below it away.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        self.subtract(other, Below::Kept)
+        let mut out = self.clone();
+        out.remove(other);
+        out
     }
 
     /// Paths that are neither in `other` nor below a path that is.
     #[must_use]
     pub fn recursive_difference(&self, other: &Self) -> Self {
-        self.subtract(other, Below::Dropped)
+        let mut out = self.clone();
+        out.subtract(other, Below::Dropped);
+        out
     }
 
-    fn subtract(&self, other: &Self, below: Below) -> Self {
-        let mut out = Self::default();
-        walk(
-            &self.members,
-            &other.members,
-            |element| element,
-            |pair| {
-                if let Pair::Left(element) = pair {
-                    out.members.push(element.clone());
-                }
-            },
-        );
-        walk(
-            &self.children,
-            &other.children,
-            |(element, _)| element,
-            |pair| {
-                let (element, rest) = match pair {
-                    Pair::Left((element, left)) => (element, left.clone()),
-                    Pair::Both((element, left), (_, right)) => {
-                        (element, left.subtract(right, below))
-                    }
-                    Pair::Right(_) => return,
-                };
-                let is_cut =
-                    below == Below::Dropped && other.members.binary_search(element).is_ok();
-                if !is_cut {
-                    out.push_child(element, rest);
-                }
-            },
-        );
-        out
+    /// Takes the paths of `other` away, and nothing below them.
+    pub(crate) fn remove(&mut self, other: &Self) {
+        self.subtract(other, Below::Kept);
+    }
+
+    fn subtract(&mut self, other: &Self, below: Below) {
+        self.children.retain_mut(|(element, child)| {
+            if below == Below::Dropped && other.has_member(element) {
+                return false;
+            }
+            if let Some(other) = other.child(element) {
+                child.subtract(other, below);
+            }
+            !child.is_empty()
+        });
+        self.members.retain(|element| !other.has_member(element));
+    }
+
+    /// Adds the paths of `other`; where they are few on either side, nothing is copied.
+    pub(crate) fn join(self, other: Self) -> Self {
+        if other.is_empty() {
+            self
+        } else if self.is_empty() {
+            other
+        } else {
+            self.union(&other)
+        }
+    }
+
+    fn has_member(&self, element: &PathElement) -> bool {
+        self.members.binary_search(element).is_ok()
     }
 
     /// The members that have nothing below them.
@@ -221,9 +224,9 @@ impl FieldSet {
     }
 
     /// Adds a subtree behind all others, unless nothing is in it.
-    pub(crate) fn push_child(&mut self, element: &PathElement, child: FieldSet) {
+    pub(crate) fn push_child(&mut self, element: PathElement, child: FieldSet) {
         if !child.is_empty() {
-            self.children.push((element.clone(), child));
+            self.children.push((element, child));
         }
     }
 }

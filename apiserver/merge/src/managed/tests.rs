@@ -52,13 +52,14 @@ impl Story {
     ) -> &mut Self {
         self.second += 1;
         let decoded = schema::decode(&form(), text, schema::Limits::default()).unwrap();
+        let members: Vec<_> = decoded.members().collect();
         let entries = update(&Update {
             kind: &self.kind,
             live: self.live.as_ref().map(|(text, entries)| Live {
                 object: Object::Text(text),
                 managed_fields: entries,
             }),
-            new: Object::Parts { metadata: &decoded.metadata, fields: &decoded.fields },
+            new: Object::Parts { metadata: &decoded.metadata, fields: &members },
             given,
             manager,
             api_version: GV,

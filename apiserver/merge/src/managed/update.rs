@@ -94,7 +94,7 @@ pub fn update(write: &Update<'_>) -> Result<Vec<ManagedFieldsEntry>, ObjectError
         return Ok(Vec::new());
     }
     let mut own = transfer(write, &mut record)?;
-    own = own.difference(&UNOWNED);
+    own.remove(&UNOWNED);
     if !own.is_empty() {
         record.take_over(write, own);
     }
@@ -105,21 +105,19 @@ pub fn update(write: &Update<'_>) -> Result<Vec<ManagedFieldsEntry>, ObjectError
 /// Takes what the write changes from everybody else, and returns what the writer therefore owns.
 fn transfer(write: &Update<'_>, record: &mut Record) -> Result<FieldSet, ObjectError> {
     let of = &write.kind.of;
-    let old = write
-        .live
-        .map_or(std::borrow::Cow::Borrowed(write.kind.zero.as_str()), |live| live.object.text());
-    let new = write.new.text();
-    let mut changes = compare_nodes(of, &Node::open(&old, of)?, &Node::open(&new, of)?)?;
+    let old = write.live.map_or(Object::Text(&write.kind.zero), |live| live.object);
+    let mut changes = compare_nodes(of, &Node::open(old, of)?, &Node::open(write.new, of)?)?;
     if let Some(reset) = write.reset {
         changes = changes.without(reset);
     }
-    let changed = changes.modified.union(&changes.added);
+    let changed = changes.modified.join(changes.added);
     record.0.retain(|_, managed| {
         let is_served = managed.api_version == write.api_version
             || write.also_served.contains(&managed.api_version.as_str());
         if is_served {
-            managed.set =
-                reconcile(&managed.set, of).difference(&changed).difference(&changes.removed);
+            managed.set = reconcile(&managed.set, of);
+            managed.set.remove(&changed);
+            managed.set.remove(&changes.removed);
         }
         is_served && !managed.set.is_empty()
     });
@@ -298,20 +296,14 @@ impl Record {
             self.0.into_values().map(Managed::into_entry).collect();
         // Operations in the order of their names. Times of one form, in UTC, sort as text; none
         // comes first.
-        entries.sort_by(|left, right| {
-            let key = |entry: &ManagedFieldsEntry| {
-                (
-                    entry.operation.clone(),
-                    entry.time.clone(),
-                    entry.manager.clone(),
-                    entry.api_version.clone(),
-                    entry.subresource.clone(),
-                )
-            };
-            key(left).cmp(&key(right))
-        });
+        entries.sort_by(|left, right| rank(left).cmp(&rank(right)));
         entries
     }
+}
+
+fn rank(entry: &ManagedFieldsEntry) -> impl Ord + '_ {
+    let ManagedFieldsEntry { operation, time, manager, api_version, subresource, .. } = entry;
+    (operation, time, manager, api_version, subresource)
 }
 
 impl Managed {

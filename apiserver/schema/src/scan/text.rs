@@ -6,30 +6,29 @@ use super::Scanner;
 use crate::error::SyntaxError;
 
 /// The number of bytes before the first quote, backslash or control character, eight at a time.
+#[inline]
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let special = special_bytes(u64::from_le_bytes(*word));
+        if special != 0 {
+            return index * 8 + special.trailing_zeros() as usize / 8;
+        }
+    }
+    let is_plain = |byte: &&u8| **byte >= 0x20 && **byte != b'"' && **byte != b'\\';
+    words.len() * 8 + rest.iter().take_while(is_plain).count()
+}
+
+/// Marks in their highest bits those of eight bytes that are a quote, a backslash or a control
+/// character. Of bytes above the first that is marked, more may be.
+fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
-    // The classic test for a zero byte: exact as a yes or no for the whole word, which is all that
-    // is asked of it.
-    let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS != 0;
-    let (words, _) = bytes.as_chunks::<8>();
-    let mut count = 0;
-    for word in words {
-        let word = u64::from_ne_bytes(*word);
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS != 0;
-        if control
-            || has_zero(word ^ (ONES * u64::from(b'"')))
-            || has_zero(word ^ (ONES * u64::from(b'\\')))
-        {
-            break;
-        }
-        count += 8;
-    }
-    count
-        + bytes[count..]
-            .iter()
-            .take_while(|&&byte| byte >= 0x20 && byte != b'"' && byte != b'\\')
-            .count()
+    // The subtraction sets the highest bit of a byte that is below the limit, and of no other until
+    // it borrows from the next byte, which only a byte below the limit does.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (below(word, 0x20) | equal(b'"') | equal(b'\\')) & HIGHS
 }
 
 /// Decodes the escapes of a checked string.
@@ -73,34 +72,6 @@ fn unescape_unicode<'a>(rest: &'a str, out: &mut String) -> &'a str {
     rest
 }
 
-/// Appends checked JSON without white space between tokens and with lone surrogates replaced.
-pub(super) fn tidy(text: &str, out: &mut String) {
-    let mut scanner = Scanner::new(text, usize::MAX);
-    let bytes = text.as_bytes();
-    let mut kept = 0;
-    while scanner.at < bytes.len() {
-        match bytes[scanner.at] {
-            b' ' | b'\t' | b'\n' | b'\r' => {
-                out.push_str(&text[kept..scanner.at]);
-                scanner.blanks();
-                kept = scanner.at;
-            }
-            b'"' => {
-                let start = scanner.at;
-                scanner.untidy = false;
-                let raw = scanner.raw_string().expect("the text was checked before");
-                if scanner.untidy {
-                    out.push_str(&text[kept..start]);
-                    write_string(out, &unescape(&raw[1..raw.len() - 1]));
-                    kept = scanner.at;
-                }
-            }
-            _ => scanner.at += 1,
-        }
-    }
-    out.push_str(&text[kept..]);
-}
-
 /// Any JSON text without white space between tokens and with lone surrogates replaced; borrowed if
 /// it already is like that.
 ///
@@ -108,20 +79,22 @@ pub(super) fn tidy(text: &str, out: &mut String) {
 /// When it is not JSON, or nested deeper than `max_depth`.
 pub fn compact(text: &str, max_depth: usize) -> Result<Cow<'_, str>, SyntaxError> {
     let mut scanner = Scanner::new(text, max_depth);
-    scanner.skip()?;
+    let value = scanner.take()?;
     scanner.end()?;
-    if !scanner.untidy {
-        return Ok(Cow::Borrowed(text));
-    }
-    let mut out = String::with_capacity(text.len());
-    tidy(text, &mut out);
-    Ok(Cow::Owned(out))
+    Ok(value)
 }
 
 /// Appends `value` as a JSON string with no more escapes than JSON demands.
 pub fn write_string(out: &mut String, value: &str) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(value.len() + 2);
     out.push('"');
+    write_escaped(out, value);
+    out.push('"');
+}
+
+/// Appends `value` as it stands inside a JSON string.
+pub fn write_escaped(out: &mut String, value: &str) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut rest = value;
     loop {
         let plain = plain_prefix(rest.as_bytes());
@@ -141,5 +114,4 @@ pub fn write_string(out: &mut String, value: &str) {
         }
         rest = &rest[plain + 1..];
     }
-    out.push('"');
 }

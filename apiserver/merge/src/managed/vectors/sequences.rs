@@ -141,13 +141,14 @@ fn check_step(
     let agent = step.user_agent.as_deref().unwrap_or("oracle/v1");
     let agent = agent.split('/').next().unwrap_or_default();
     let manager = step.manager.as_deref().unwrap_or_else(|| &agent[..agent.len().min(128)]);
+    let members: Vec<_> = decoded.members().collect();
     let mut entries = update(&Update {
         kind,
         live: stored.map(|stored| Live {
             object: Object::Text(&live_text),
             managed_fields: &stored.managed_fields,
         }),
-        new: Object::Parts { metadata: &decoded.metadata, fields: &decoded.fields },
+        new: Object::Parts { metadata: &decoded.metadata, fields: &members },
         given: metadata.managed_fields.as_deref(),
         manager,
         api_version: "template.openshift.io/v1",

@@ -35,9 +35,9 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 1,000 levels: far beyond any real object, and below what any later reader could overflow on.
+    /// 512 levels: far beyond any real object, and what the readers of stored text go down to.
     fn default() -> Self {
-        Self { depth: 1_000 }
+        Self { depth: 512 }
     }
 }
 

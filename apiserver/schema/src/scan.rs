@@ -12,8 +12,8 @@ mod text;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use self::text::unescape;
 pub use self::text::{compact, write_escaped, write_string};
-use self::text::{plain_prefix, unescape};
 use crate::error::SyntaxError;
 
 /// The JSON type of a value, in the words of Go's decoder.
@@ -61,15 +61,20 @@ pub struct Scanner<'a> {
     max_depth: usize,
 }
 
-/// A string as it stands in a text, and what is to be known of it.
+/// What a string holds besides its characters.
+#[derive(Debug, Clone, Copy, Default)]
+struct Escapes {
+    any: bool,
+    /// Half of a surrogate pair, which stands for no character.
+    lone_surrogate: bool,
+}
+
+/// A string as it stands in a text, with its quotes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Raw<'a> {
-    /// With its quotes.
     pub(crate) text: &'a str,
     /// It holds an escape: its text is not its value.
     pub(crate) escaped: bool,
-    /// It holds half of a surrogate pair, which stands for no character.
-    lone_surrogate: bool,
 }
 
 impl<'a> Raw<'a> {
@@ -123,7 +128,7 @@ impl<'a> Scanner<'a> {
             _ => return Err(self.unexpected("after object key:value pair")),
         }
         self.expect_key()?;
-        let key = self.skip_string()?.decode();
+        let key = self.here_string()?.decode();
         self.colon()?;
         Ok(Some(key))
     }
@@ -154,7 +159,15 @@ impl<'a> Scanner<'a> {
         if self.next_byte() != b'"' {
             return Err(self.unexpected("looking for beginning of value"));
         }
-        self.skip_string()
+        self.here_string()
+    }
+
+    /// Takes the string on whose opening quote the cursor stands.
+    #[inline]
+    fn here_string(&mut self) -> Result<Raw<'a>, SyntaxError> {
+        let start = self.at;
+        let escapes = self.skip_string()?;
+        Ok(Raw { text: &self.text[start..self.at], escaped: escapes.any })
     }
 
     /// Takes a number and returns its text.

@@ -56,54 +56,34 @@ impl FieldSet {
     /// Paths in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let mut out = Self::default();
-        walk(
-            &self.members,
-            &other.members,
-            |element| element,
-            |pair| {
-                // Equal elements may differ in the text of a number; the right one stays.
-                out.members.extend(pair.right().or_else(|| pair.left()).cloned());
-            },
-        );
-        walk(
-            &self.children,
-            &other.children,
-            |(element, _)| element,
-            |pair| {
-                out.children.push(match pair {
-                    Pair::Both((element, left), (_, right)) => (element.clone(), left.union(right)),
-                    Pair::Left(child) | Pair::Right(child) => child.clone(),
-                });
-            },
-        );
-        out
+        self.clone().join(other.clone())
+    }
+
+    /// Adds the paths of `other`.
+    #[must_use]
+    pub(crate) fn join(self, other: Self) -> Self {
+        Self {
+            // Equal elements may differ in the text of a number; the right one stays.
+            members: merge(self.members, other.members, PathElement::cmp, |_, right| right),
+            children: merge(
+                self.children,
+                other.children,
+                |(left, _), (right, _)| left.cmp(right),
+                |(element, left), (_, right)| (element, left.join(right)),
+            ),
+        }
     }
 
     /// Paths in both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let mut out = Self::default();
-        walk(
-            &self.members,
-            &other.members,
-            |element| element,
-            |pair| {
-                if let Pair::Both(element, _) = pair {
-                    out.members.push(element.clone());
-                }
-            },
-        );
-        walk(
-            &self.children,
-            &other.children,
-            |(element, _)| element,
-            |pair| {
-                if let Pair::Both((element, left), (_, right)) = pair {
-                    out.push_child(element.clone(), left.intersection(right));
-                }
-            },
-        );
+        let members = self.members.iter().filter(|element| other.has_member(element));
+        let mut out = Self { members: members.cloned().collect(), children: Vec::new() };
+        for (element, child) in &self.children {
+            if let Some(other) = other.child(element) {
+                out.push_child(element.clone(), child.intersection(other));
+            }
+        }
         out
     }
 
@@ -139,17 +119,6 @@ impl FieldSet {
             !child.is_empty()
         });
         self.members.retain(|element| !other.has_member(element));
-    }
-
-    /// Adds the paths of `other`; where they are few on either side, nothing is copied.
-    pub(crate) fn join(self, other: Self) -> Self {
-        if other.is_empty() {
-            self
-        } else if self.is_empty() {
-            other
-        } else {
-            self.union(&other)
-        }
     }
 
     fn has_member(&self, element: &PathElement) -> bool {
@@ -237,51 +206,31 @@ enum Below {
     Dropped,
 }
 
-/// An element of either or both of two sorted lists.
-enum Pair<T> {
-    Left(T),
-    Right(T),
-    Both(T, T),
-}
-
-impl<T: Copy> Pair<T> {
-    fn left(&self) -> Option<T> {
-        match self {
-            Self::Left(item) | Self::Both(item, _) => Some(*item),
-            Self::Right(_) => None,
-        }
+/// Merges two sorted lists; `both` makes one of two equal items.
+fn merge<T>(
+    left: Vec<T>,
+    right: Vec<T>,
+    order: impl Fn(&T, &T) -> Ordering,
+    both: impl Fn(T, T) -> T,
+) -> Vec<T> {
+    if left.is_empty() {
+        return right;
     }
-
-    fn right(&self) -> Option<T> {
-        match self {
-            Self::Right(item) | Self::Both(_, item) => Some(*item),
-            Self::Left(_) => None,
-        }
+    if right.is_empty() {
+        return left;
     }
-}
-
-/// Walks two sorted lists in step.
-fn walk<'a, T>(
-    left: &'a [T],
-    right: &'a [T],
-    key: impl Fn(&T) -> &PathElement,
-    mut visit: impl FnMut(Pair<&'a T>),
-) {
-    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
-    loop {
-        let ordering = match (left.peek(), right.peek()) {
-            (None, None) => return,
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(left), Some(right)) => key(left).cmp(key(right)),
-        };
+    let mut out = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    while let (Some(next_left), Some(next_right)) = (left.peek(), right.peek()) {
+        let ordering = order(next_left, next_right);
         let from_left = if ordering.is_le() { left.next() } else { None };
         let from_right = if ordering.is_ge() { right.next() } else { None };
         match (from_left, from_right) {
-            (Some(left), Some(right)) => visit(Pair::Both(left, right)),
-            (Some(left), None) => visit(Pair::Left(left)),
-            (None, Some(right)) => visit(Pair::Right(right)),
-            (None, None) => return,
+            (Some(left), Some(right)) => out.push(both(left, right)),
+            (one, other) => out.extend(one.or(other)),
         }
     }
+    out.extend(left);
+    out.extend(right);
+    out
 }

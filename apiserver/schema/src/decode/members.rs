@@ -87,7 +87,7 @@ impl<'a> Decoder<'a> {
         field: &'a Field,
     ) -> Result<Option<Range<usize>>, SyntaxError> {
         let before = self.out.len();
-        let begin = self.begin_member(start, &field.name);
+        let begin = self.begin_field(start, &field.name);
         let value = self.out.len();
         let found = self.value(&field.schema)?;
         let schema = &field.schema;
@@ -122,7 +122,7 @@ impl<'a> Decoder<'a> {
         if optional && field.schema.default.is_none() {
             return None;
         }
-        let begin = self.begin_member(start, &field.name);
+        let begin = self.begin_field(start, &field.name);
         self.zero(&field.schema);
         Some(begin..self.out.len())
     }
@@ -132,6 +132,15 @@ impl<'a> Decoder<'a> {
         let start = self.out.len();
         let slot = |field| Slot { given: false, member: self.absent_member(start, field) };
         Members { slots: object.fields.iter().map(slot).collect(), in_order: true }
+    }
+
+    /// As [`Decoder::begin_member`], for a name that needs no escapes.
+    fn begin_field(&mut self, start: usize, name: &str) -> usize {
+        let begin = self.out.len() + usize::from(self.out.len() > start);
+        self.out.push_str(if begin > self.out.len() { ",\"" } else { "\"" });
+        self.out.push_str(name);
+        self.out.push_str("\":");
+        begin
     }
 
     pub(super) fn begin_member(&mut self, start: usize, name: &str) -> usize {

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::text::{unescape, write_string};
-use super::{Raw, Scanner, plain_prefix};
+use super::text::{plain_end, unescape, write_string};
+use super::{Escapes, Scanner};
 use crate::error::SyntaxError;
 
 /// What is done with the parts of a value that do not stay as they are.
@@ -80,7 +80,7 @@ impl Containers {
     }
 }
 
-impl<'a> Scanner<'a> {
+impl Scanner<'_> {
     /// Passes over a value, without recursion.
     pub(super) fn skip_value(&mut self, keep: &mut impl Keep) -> Result<(), SyntaxError> {
         let mut open = Containers::default();
@@ -186,24 +186,23 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes over a string; the cursor stands on its opening quote.
-    #[inline]
-    pub(super) fn skip_string(&mut self) -> Result<Raw<'a>, SyntaxError> {
-        let start = self.at;
-        let (mut escaped, mut lone_surrogate) = (false, false);
+    pub(super) fn skip_string(&mut self) -> Result<Escapes, SyntaxError> {
+        let mut escapes = Escapes::default();
         self.at += 1;
         loop {
-            self.at += plain_prefix(&self.text.as_bytes()[self.at..]);
-            match self.here() {
+            let (at, byte) = plain_end(self.text.as_bytes(), self.at);
+            self.at = at;
+            match byte {
                 b'"' => break,
                 b'\\' => {
-                    escaped = true;
-                    lone_surrogate |= self.skip_escape()?;
+                    escapes.any = true;
+                    escapes.lone_surrogate |= self.skip_escape()?;
                 }
                 _ => return Err(self.unexpected("in string literal")),
             }
         }
         self.at += 1;
-        Ok(Raw { text: &self.text[start..self.at], escaped, lone_surrogate })
+        Ok(escapes)
     }
 
     /// Passes over an escape; true if it is a lone surrogate.

@@ -5,30 +5,40 @@ use std::borrow::Cow;
 use super::Scanner;
 use crate::error::SyntaxError;
 
-/// The number of bytes before the first quote, backslash or control character, eight at a time.
+/// Where the first quote, backslash or control character at or after `at` is, and which; the end of
+/// the text counts as a NUL.
 #[inline]
-pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
+pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> (usize, u8) {
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let special = special_bytes(u64::from_le_bytes(*word));
         if special != 0 {
-            return index * 8 + special.trailing_zeros() as usize / 8;
+            at += special.trailing_zeros() as usize / 8;
+            return (at, bytes[at]);
+        }
+        at += 8;
+    }
+    loop {
+        match bytes.get(at) {
+            Some(b' ' | b'!' | b'#'..=b'[' | b']'..) => at += 1,
+            Some(&special) => return (at, special),
+            None => return (at, 0),
         }
     }
-    let is_plain = |byte: &&u8| **byte >= 0x20 && **byte != b'"' && **byte != b'\\';
-    words.len() * 8 + rest.iter().take_while(is_plain).count()
 }
 
 /// Marks in their highest bits those of eight bytes that are a quote, a backslash or a control
-/// character. Of bytes above the first that is marked, more may be.
+/// character. Bytes above the first that is marked may be marked for nothing.
+#[inline]
 fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
-    // The subtraction sets the highest bit of a byte that is below the limit, and of no other until
-    // it borrows from the next byte, which only a byte below the limit does.
+    // A subtraction sets the highest bit of every byte below the limit, and of no other before it
+    // has borrowed from the next byte, as only a byte below the limit does.
     let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
-    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    (below(word, 0x20) | equal(b'"') | equal(b'\\')) & HIGHS
+    // Swapping the quote and the space leaves the quote and the control characters below 0x21.
+    let quotes_and_controls = below(word ^ (ONES * 0x02), 0x21);
+    let backslashes = below(word ^ (ONES * u64::from(b'\\')), 1);
+    (quotes_and_controls | backslashes) & HIGHS
 }
 
 /// Decodes the escapes of a checked string.
@@ -97,9 +107,11 @@ pub fn write_escaped(out: &mut String, value: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut rest = value;
     loop {
-        let plain = plain_prefix(rest.as_bytes());
+        let (plain, byte) = plain_end(rest.as_bytes(), 0);
         out.push_str(&rest[..plain]);
-        let Some(&byte) = rest.as_bytes().get(plain) else { break };
+        if plain == rest.len() {
+            break;
+        }
         match byte {
             b'"' => out.push_str("\\\""),
             b'\\' => out.push_str("\\\\"),
@@ -113,5 +125,26 @@ pub fn write_escaped(out: &mut String, value: &str) {
             }
         }
         rest = &rest[plain + 1..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_string_ends_at_its_first_special_byte(
+            bytes in prop::collection::vec(prop_oneof![8 => any::<u8>(), 1 => b' '..b'$'], 0..40),
+            at in 0..40_usize,
+        ) {
+            let at = at.min(bytes.len());
+            let is_special = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+            let rest = &bytes[at..];
+            let end = rest.iter().position(is_special).map_or(bytes.len(), |index| at + index);
+            prop_assert_eq!(plain_end(&bytes, at), (end, bytes.get(end).copied().unwrap_or(0)));
+        }
     }
 }

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::status::Cause;
-
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
@@ -101,9 +99,10 @@ impl Error {
         if self.detail.is_empty() { head } else { format!("{head}: {}", self.detail) }
     }
 
-    /// The problem as a cause of a `Status`.
-    pub fn cause(&self) -> Cause {
-        let reason = match &self.problem {
+    /// The reason of the problem in a cause of a `Status`.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match &self.problem {
             Problem::Required => "FieldValueRequired",
             Problem::Invalid(_) => "FieldValueInvalid",
             Problem::NotSupported(..) => "FieldValueNotSupported",
@@ -111,8 +110,7 @@ impl Error {
             Problem::NotFound(_) => "FieldValueNotFound",
             Problem::Duplicate(_) => "FieldValueDuplicate",
             Problem::TooLong(_) => "FieldValueTooLong",
-        };
-        Cause { reason: reason.to_owned(), message: self.body(), field: self.field.clone() }
+        }
     }
 }
 

@@ -109,6 +109,16 @@ pub struct Cause {
     pub field: String,
 }
 
+impl From<&field::Error> for Cause {
+    fn from(error: &field::Error) -> Self {
+        Self {
+            reason: error.reason().to_owned(),
+            message: error.body(),
+            field: error.field.clone(),
+        }
+    }
+}
+
 /// `Status.details`: what the failure is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Details {
@@ -342,7 +352,7 @@ impl Error {
     /// 422 with every problem: `Kind.group "name" is invalid: <problems>`.
     pub fn invalid(kind: Subject<'_>, name: &str, errors: &[field::Error]) -> Self {
         let mut details = kind.details(name);
-        details.causes = errors.iter().map(field::Error::cause).collect();
+        details.causes = errors.iter().map(Cause::from).collect();
         let problems = field::aggregate(errors);
         Self::new(Reason::Invalid, format!("{kind} {name:?} is invalid: {problems}"))
             .with_details(details)

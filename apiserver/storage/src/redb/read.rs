@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use redb::{Error, ReadTransaction};
 
-use super::shared::PAGE;
 use super::tables::{self, LOG, META, Marks, OBJECTS};
 use crate::{Batch, Entry, Key, List, Prefix, Result as Outcome, Revision};
+
+/// How many events a watch hands over at once, and at how many bytes it stops sooner.
+pub(super) const PAGE: (usize, usize) = (512, 4 << 20);
 
 pub(super) fn marks(txn: &ReadTransaction) -> Result<Marks, Error> {
     Marks::read(&txn.open_table(META)?)

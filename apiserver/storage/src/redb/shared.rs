@@ -9,13 +9,10 @@ use tokio::sync::watch;
 
 use super::commit::Done;
 use super::disk::Disk;
-use super::read;
+use super::read::{self, PAGE};
 use super::tables::Marks;
 use crate::log::EventLog;
 use crate::{Batch, Error, EventStream, Result, Revision, backend};
-
-/// How many events a watch hands over at once, and at how many bytes it stops sooner.
-pub(super) const PAGE: (usize, usize) = (512, 4 << 20);
 
 /// How many bytes of the newest events are kept in memory.
 const TAIL: usize = 4 << 20;

@@ -10,6 +10,7 @@ mod subresource;
 mod update;
 mod watch;
 
+use std::fmt;
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
@@ -95,14 +96,16 @@ impl<'a> Call<'a> {
             Serves::Stored(_) => Offer::Object,
             Serves::Created(_) => Offer::Metadata,
         };
-        negotiate::negotiate(self.wish(), offer)?.for_object(&self.go_name(""))
+        negotiate::negotiate(self.wish(), offer)?.for_object(self.go_name(""))
     }
 
     /// How upstream names the type in a message, e.g. `*template.TemplateList`.
-    fn go_name(&self, suffix: &str) -> String {
+    fn go_name(&self, suffix: &str) -> impl fmt::Display {
         let definition = &self.resource.definition;
-        let package = definition.group.split('.').next().unwrap_or_default();
-        format!("*{package}.{}{suffix}", definition.kind)
+        fmt::from_fn(move |out| {
+            let package = definition.group.split('.').next().unwrap_or_default();
+            write!(out, "*{package}.{}{suffix}", definition.kind)
+        })
     }
 
     fn write_options(&self, kind: &str) -> Result<WriteOptions, Error> {
@@ -160,8 +163,7 @@ impl<'a> Call<'a> {
     ) -> Result<Response, Error> {
         match accepted.transform {
             Transform::None => {
-                let text = object.to_text(self.resource.head());
-                answer::answer(status, accepted, text.into(), warnings)
+                answer::answer(status, accepted, object.to_bytes(self.resource.head()), warnings)
             }
             _ => {
                 let revision = crate::options::parse_uint(&object.meta.resource_version);

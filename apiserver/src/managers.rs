@@ -31,7 +31,6 @@ pub(crate) fn record(
     manager: &str,
     now: Timestamp,
 ) {
-    let api_version = resource.definition.api_version();
     let now = Time::at(now).to_string();
     let given = new.meta.managed_fields.take();
     let metadata = serde_json::to_string(&new.meta).unwrap_or_default();
@@ -47,7 +46,7 @@ pub(crate) fn record(
         new: managed::Object::Parts { metadata: &metadata, fields: &fields },
         given: given.as_deref(),
         manager,
-        api_version: &api_version,
+        api_version: resource.api_version(),
         subresource: "",
         reset: None,
         also_served: &[],

@@ -134,10 +134,15 @@ impl Object {
     }
 
     /// The object as clients see it. `head` is [`crate::resource::Definition::head`].
-    pub fn to_text(&self, head: &str) -> String {
+    pub fn to_bytes(&self, head: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(head.len() + self.fields.text.len() + 512);
         self.write(head, &mut out);
-        String::from_utf8(out).expect("written from text")
+        out
+    }
+
+    /// As [`Object::to_bytes`].
+    pub fn to_text(&self, head: &str) -> String {
+        String::from_utf8(self.to_bytes(head)).expect("written from text")
     }
 }
 

@@ -82,6 +82,12 @@ impl Definition {
         }
     }
 
+    /// Whether `given` is `group/version`.
+    pub fn is_api_version(&self, given: &str) -> bool {
+        let (group, version) = given.rsplit_once('/').unwrap_or(("", given));
+        group == self.group && version == self.version
+    }
+
     /// The resource, as storage errors name it.
     pub fn resource(&self) -> Subject<'_> {
         Subject { group: self.group, kind: self.plural }
@@ -262,6 +268,7 @@ pub struct Resource {
     pub serves: Serves,
     /// What stands below its objects' names.
     pub subresources: Vec<Subresource>,
+    api_version: String,
     head: String,
     empty: String,
     managed: ManagedKind,
@@ -270,12 +277,13 @@ pub struct Resource {
 impl Resource {
     /// A resource without subresources.
     pub fn new(definition: Definition, serves: Serves) -> Self {
-        let head = definition.head();
+        let (api_version, head) = (definition.api_version(), definition.head());
         let empty = schema::decode(&definition.schema, "{}", Limits::default())
             .map(|decoded| decoded.stored_fields().into_owned())
             .unwrap_or_default();
         let managed = ManagedKind::new(&definition.schema);
-        Self { definition, serves, subresources: Vec::new(), head, empty, managed }
+        let subresources = Vec::new();
+        Self { definition, serves, subresources, api_version, head, empty, managed }
     }
 
     /// The same with one more subresource.
@@ -283,6 +291,11 @@ impl Resource {
     pub fn with(mut self, subresource: Subresource) -> Self {
         self.subresources.push(subresource);
         self
+    }
+
+    /// `group/version`: [`Definition::api_version`], made once.
+    pub fn api_version(&self) -> &str {
+        &self.api_version
     }
 
     /// The beginning of every object: [`Definition::head`], made once.

@@ -82,9 +82,11 @@ pub(crate) fn decode(
 ) -> Result<Incoming, Error> {
     let decoded = schema::decode(&definition.schema, &text.json, Limits::default())
         .map_err(|error| undecodable(definition, &error, text))?;
-    let api_version = definition.api_version();
     let given = Given {
-        api_version: decoded.api_version.as_deref().unwrap_or(&api_version),
+        api_version: match &decoded.api_version {
+            Some(given) => Cow::Borrowed(given),
+            None => Cow::Owned(definition.api_version()),
+        },
         kind: decoded.kind.as_deref().unwrap_or(definition.kind),
     };
     given.check(definition, kinds)?;
@@ -135,16 +137,16 @@ pub(crate) fn stray_sentences(
 
 /// What a body says that it is.
 struct Given<'a> {
-    api_version: &'a str,
+    api_version: Cow<'a, str>,
     kind: &'a str,
 }
 
 impl Given<'_> {
     /// Accepts the endpoint's own kind and its aliases.
     fn check(&self, definition: &Definition, kinds: &Kinds) -> Result<(), Error> {
-        let (api_version, kind) = (self.api_version, self.kind);
+        let (api_version, kind) = (&*self.api_version, self.kind);
         let alias = definition.aliases.contains(&(api_version, kind));
-        if alias || (kind == definition.kind && api_version == definition.api_version()) {
+        if alias || (kind == definition.kind && definition.is_api_version(api_version)) {
             return Ok(());
         }
         if api_version.matches('/').count() > 1 {
@@ -179,8 +181,8 @@ fn undecodable(definition: &Definition, error: &DecodeError, text: &Text) -> Err
         let why = format!("couldn't get version/kind; json parse error: {error}");
         return unrecognized(definition.kind, &why, text.json.as_bytes());
     }
-    let own = definition.api_version();
-    Given { api_version: &own, kind: definition.kind }.unhandled(definition, &error.to_string())
+    let api_version = Cow::Owned(definition.api_version());
+    Given { api_version, kind: definition.kind }.unhandled(definition, &error.to_string())
 }
 
 fn unrecognized(kind: &str, why: &str, body: &[u8]) -> Error {

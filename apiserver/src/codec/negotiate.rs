@@ -7,6 +7,8 @@
 
 mod clause;
 
+use std::fmt::Display;
+
 use http::{HeaderMap, HeaderName, header};
 
 use self::clause::clauses;
@@ -182,7 +184,7 @@ impl Accepted {
     ///
     /// # Errors
     /// 406 with upstream's sentence.
-    pub fn for_object(self, what: &str) -> Result<Self, Error> {
+    pub fn for_object(self, what: impl Display) -> Result<Self, Error> {
         match self.transform {
             Transform::PartialObjectMetadataList(_) => Err(mismatch(format!(
                 "you requested PartialObjectMetadataList, but the requested object is not a list ({what})"
@@ -195,7 +197,7 @@ impl Accepted {
     ///
     /// # Errors
     /// 406 with upstream's sentence.
-    pub fn for_list(self, what: &str) -> Result<Self, Error> {
+    pub fn for_list(self, what: impl Display) -> Result<Self, Error> {
         match self.transform {
             Transform::PartialObjectMetadata(_) => Err(mismatch(format!(
                 "you requested PartialObjectMetadata, but the requested object is a list ({what})"

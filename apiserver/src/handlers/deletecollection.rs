@@ -13,8 +13,8 @@ use crate::status::{Error, Reason};
 impl Call<'_> {
     /// Deletes what a list would show and answers that list, as it was before.
     pub(super) async fn deletecollection(&self, body: Body) -> Result<Response, Error> {
-        let accepted = negotiate::negotiate(self.wish(), Offer::Collection)?
-            .for_list(&self.go_name("List"))?;
+        let accepted =
+            negotiate::negotiate(self.wish(), Offer::Collection)?.for_list(self.go_name("List"))?;
         let list_options = ListOptions::read(&self.info.query, false)?;
         let selector = self.selector()?;
         let options = self.delete_options(body).await?;

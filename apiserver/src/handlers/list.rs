@@ -33,8 +33,8 @@ pub(super) struct Page {
 impl Call<'_> {
     /// Answers a page of a collection.
     pub(super) async fn list(&self) -> Result<Response, Error> {
-        let accepted = negotiate::negotiate(self.wish(), Offer::Collection)?
-            .for_list(&self.go_name("List"))?;
+        let accepted =
+            negotiate::negotiate(self.wish(), Offer::Collection)?.for_list(self.go_name("List"))?;
         let options = ListOptions::read(&self.info.query, false)?;
         let selector = self.selector()?;
         let page = self.page(&options, &selector).await?;
@@ -65,7 +65,7 @@ impl Call<'_> {
             _ => {
                 let definition = &self.resource.definition;
                 let kind = format!("{}List", definition.kind);
-                head.write(&kind, &definition.api_version(), &mut out)?;
+                head.write(&kind, self.resource.api_version(), &mut out)?;
                 write_items(stored, &mut out, |stored, out| {
                     stored.write("{\"metadata\":", out);
                     Ok(())

@@ -48,10 +48,10 @@ pub enum ObjectError {
 #[derive(Debug, Clone)]
 pub(crate) enum Node<'a> {
     Null,
-    Scalar(&'a str),
+    Scalar(Cow<'a, str>),
     /// A list or map that is owned as one value.
-    AtomicList(&'a str),
-    AtomicMap(&'a str),
+    AtomicList(Cow<'a, str>),
+    AtomicMap(Cow<'a, str>),
     List(Vec<Node<'a>>),
     /// Sorted by key, every key once.
     Map(Vec<(Cow<'a, str>, Node<'a>)>),
@@ -99,10 +99,10 @@ impl<'a> Node<'a> {
         let mut scanner = Scanner::new(text, MAX_DEPTH);
         match scanner.peek()? {
             ValueKind::Object if matches!(of.as_map(), Some(MapShape::Atomic)) => {
-                Ok(Self::AtomicMap(text))
+                Ok(Self::AtomicMap(text.into()))
             }
             ValueKind::Array if matches!(of.as_list(), Some(ListShape::Atomic)) => {
-                Ok(Self::AtomicList(text))
+                Ok(Self::AtomicList(text.into()))
             }
             _ => Self::read(&mut scanner, of),
         }
@@ -121,11 +121,11 @@ impl<'a> Node<'a> {
                 Ok(Self::Null)
             }
             ValueKind::Object => match of.as_map().ok_or_else(|| mismatch(of, kind))? {
-                MapShape::Atomic => Ok(Self::AtomicMap(scanner.skip()?)),
+                MapShape::Atomic => Ok(Self::AtomicMap(scanner.skip()?.into())),
                 shape => Self::read_map(scanner, shape),
             },
             ValueKind::Array => match of.as_list().ok_or_else(|| mismatch(of, kind))? {
-                ListShape::Atomic => Ok(Self::AtomicList(scanner.skip()?)),
+                ListShape::Atomic => Ok(Self::AtomicList(scanner.skip()?.into())),
                 ListShape::Items(of, _) => {
                     let mut items = Vec::new();
                     scanner.open_array()?;
@@ -136,7 +136,7 @@ impl<'a> Node<'a> {
                 }
             },
             ValueKind::Bool | ValueKind::Number | ValueKind::String if of.takes_scalars() => {
-                Ok(Self::Scalar(scanner.skip()?))
+                Ok(Self::Scalar(scanner.skip()?.into()))
             }
             _ => Err(mismatch(of, kind)),
         }
@@ -166,6 +166,22 @@ impl<'a> Node<'a> {
             members.dedup_by(|(later, _), (first, _)| later == first);
         }
         Self::Map(members)
+    }
+
+    /// The same, with text of its own.
+    pub(crate) fn into_owned(self) -> Node<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Null => Node::Null,
+            Self::Scalar(text) => Node::Scalar(own(text)),
+            Self::AtomicList(text) => Node::AtomicList(own(text)),
+            Self::AtomicMap(text) => Node::AtomicMap(own(text)),
+            Self::List(items) => Node::List(items.into_iter().map(Node::into_owned).collect()),
+            Self::Map(members) => {
+                let own = |(key, value): (_, Node<'_>)| (own(key), value.into_owned());
+                Node::Map(members.into_iter().map(own).collect())
+            }
+        }
     }
 
     /// Whether two values are equal to the field manager: `1` and `1.0` are; `[]`, `{}` and null
@@ -253,7 +269,7 @@ impl<'a> Node<'a> {
     }
 
     /// The text of a member of a map.
-    fn member_text(&self, name: &str) -> Result<Option<Cow<'a, str>>, ObjectError> {
+    fn member_text(&self, name: &str) -> Result<Option<Cow<'_, str>>, ObjectError> {
         match self {
             Self::Map(members) => Ok(members
                 .iter()
@@ -276,7 +292,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn closed_text(&self) -> Option<Cow<'a, str>> {
+    fn closed_text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Null => Some(Cow::Borrowed("null")),
             Self::Scalar(text) | Self::AtomicList(text) | Self::AtomicMap(text) => {

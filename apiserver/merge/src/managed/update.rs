@@ -28,15 +28,17 @@ pub struct ManagedKind {
     pub(crate) of: Type,
     /// What an object is before it is created: fields that are always written exist even then, so
     /// that nobody owns them unset.
-    pub(crate) zero: String,
+    zero: Node<'static>,
 }
 
 impl ManagedKind {
     /// The tracked side of a kind's schema.
     pub fn new(schema: &schema::Schema) -> Self {
+        let of = Type::of(schema);
         let zero = schema::normalize(schema, "null", schema::Limits::default())
-            .map_or_else(|_| "{}".to_owned(), |zero| zero.text);
-        Self { of: Type::of(schema), zero }
+            .ok()
+            .and_then(|zero| Node::open(Object::Text(&zero.text), &of).ok().map(Node::into_owned));
+        Self { zero: zero.unwrap_or(Node::Map(Vec::new())), of }
     }
 }
 
@@ -105,8 +107,9 @@ pub fn update(write: &Update<'_>) -> Result<Vec<ManagedFieldsEntry>, ObjectError
 /// Takes what the write changes from everybody else, and returns what the writer therefore owns.
 fn transfer(write: &Update<'_>, record: &mut Record) -> Result<FieldSet, ObjectError> {
     let of = &write.kind.of;
-    let old = write.live.map_or(Object::Text(&write.kind.zero), |live| live.object);
-    let mut changes = compare_nodes(of, &Node::open(old, of)?, &Node::open(write.new, of)?)?;
+    let old = write.live.map(|live| Node::open(live.object, of)).transpose()?;
+    let new = Node::open(write.new, of)?;
+    let mut changes = compare_nodes(of, old.as_ref().unwrap_or(&write.kind.zero), &new)?;
     if let Some(reset) = write.reset {
         changes = changes.without(reset);
     }

@@ -33,12 +33,12 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    pub(crate) fn syntax(text: &str, Syntax { at, what }: Syntax) -> Self {
+    pub(crate) fn syntax(text: &str, Syntax { at, defect }: Syntax) -> Self {
         let before = &text.as_bytes()[..at.min(text.len())];
         let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let column = before[start..].iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
         let line = before.iter().filter(|&&byte| byte == b'\n').count();
-        ParseError::Syntax { line: line + 1, column: column + 1, what }
+        ParseError::Syntax { line: line + 1, column: column + 1, what: defect.text() }
     }
 }
 
@@ -291,6 +291,7 @@ pub(crate) fn go_compact(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Defect;
 
     #[test]
     fn errors_read_as_in_kubernetes() {
@@ -325,8 +326,8 @@ mod tests {
 
     #[test]
     fn a_syntax_error_has_line_and_column() {
-        let error = ParseError::syntax("{\n \"é\": x}", Syntax { at: 8, what: "expected" });
-        assert_eq!(error.to_string(), "line 2, column 6: expected");
+        let error = ParseError::syntax("{\n \"é\": x}", Syntax { at: 8, defect: Defect::NoValue });
+        assert_eq!(error.to_string(), "line 2, column 6: expected a JSON value");
     }
 
     #[test]

@@ -5,13 +5,16 @@
 //! checked twice. There is no tree here: objects stay text from the body to the answer.
 
 pub(crate) mod number;
+mod outline;
 pub(crate) mod scan;
+pub(crate) mod search;
 pub(crate) mod string;
 
 use std::fmt;
 
-pub(crate) use scan::{Scanner, Syntax};
-pub(crate) use string::Quoted;
+pub(crate) use outline::{Outline, Outlines, Surveyor};
+pub(crate) use scan::{Defect, Scanner, Syntax};
+pub(crate) use string::{Marks, Quoted};
 
 /// How deep maps and lists may nest inside one value.
 ///

@@ -10,7 +10,7 @@ use crate::json::string::push_string;
 use crate::reference::whole;
 use crate::rewrite::{Labels, Rewriter, TooLong, What, substitute};
 use crate::values::{Value, Values};
-use crate::{Dialect, Json, Template};
+use crate::{Dialect, Json, Parameter, Template};
 
 pub(crate) use proposal::check;
 
@@ -67,10 +67,10 @@ fn openshift<'a>(
     errors.or(Processed { template, values, message, labels, objects, ends })
 }
 
-fn objects(
-    template: &Template,
-    values: &Values,
-    labels: Option<&Labels>,
+fn objects<'a>(
+    template: &'a Template<'a>,
+    values: &'a Values<'a>,
+    labels: Option<&'a Labels>,
     errors: &mut Errors,
 ) -> (String, Vec<usize>) {
     let objects = template.objects().unwrap_or_default();
@@ -81,7 +81,7 @@ fn objects(
         if index > 0 {
             rewriter.out().push(',');
         }
-        if let Err(fault) = rewriter.object(object) {
+        if let Err(fault) = rewriter.object(object, template.outline(index)) {
             let is_last = matches!(fault.what(), What::TooLong);
             errors.push_with(|| fault.into_error(index, object, labels));
             if is_last {
@@ -150,25 +150,34 @@ impl<'a> Processed<'a> {
     /// without braces: `"message":..,"objects":[..],"parameters":[..],"labels":{..}`. Empty ones
     /// are left out, but `objects` is always there, `null` if the template has none.
     pub fn write_fields(&self, out: &mut Vec<u8>) {
-        let mut fields = String::new();
+        let (mut before, mut behind) = (String::new(), String::with_capacity(self.tail_size()));
         if !self.message.is_empty() {
-            fields.push_str("\"message\":");
-            push_string(&mut fields, &self.message);
-            fields.push(',');
+            before.push_str("\"message\":");
+            push_string(&mut before, &self.message);
+            before.push(',');
         }
-        fields.push_str("\"objects\":");
-        out.extend_from_slice(fields.as_bytes());
+        self.push_parameters(&mut behind);
+        if let Some(labels) = self.labels.as_ref().filter(|labels| !labels.is_empty()) {
+            behind.push_str(",\"labels\":");
+            labels.push_json(&mut behind);
+        }
+        // Growing step by step would copy the objects again.
+        out.reserve(before.len() + self.objects.len() + behind.len() + 32);
+        out.extend_from_slice(before.as_bytes());
+        out.extend_from_slice(b"\"objects\":");
         match self.template.objects() {
             Some(_) => self.write_objects(out),
             None => out.extend_from_slice(b"null"),
         }
-        fields.clear();
-        self.push_parameters(&mut fields);
-        if let Some(labels) = self.labels.as_ref().filter(|labels| !labels.is_empty()) {
-            fields.push_str(",\"labels\":");
-            labels.push_json(&mut fields);
-        }
-        out.extend_from_slice(fields.as_bytes());
+        out.extend_from_slice(behind.as_bytes());
+    }
+
+    /// About how long parameters and labels are, without what their texts need for escapes.
+    fn tail_size(&self) -> usize {
+        let values = self.values.iter().map(|value| value.plain().len());
+        let parameters = self.template.parameters().iter().map(Parameter::size);
+        let labels = self.labels.as_ref().map_or(0, Labels::size);
+        values.chain(parameters).sum::<usize>() + labels + 64
     }
 
     fn write_objects(&self, out: &mut Vec<u8>) {
@@ -192,10 +201,13 @@ impl<'a> Processed<'a> {
 
     /// Appends the processed Template, with `metadata` as the body said it.
     pub fn write_template(&self, out: &mut Vec<u8>) {
+        let metadata = self.template.metadata().map_or("{}", |metadata| metadata.as_str());
+        out.reserve(
+            self.objects.len() + metadata.len() + self.message.len() + self.tail_size() + 256,
+        );
         out.extend_from_slice(b"{\"kind\":\"Template\",\"apiVersion\":\"");
         out.extend_from_slice(self.template.dialect().api_version().as_bytes());
         out.extend_from_slice(b"\",\"metadata\":");
-        let metadata = self.template.metadata().map_or("{}", |metadata| metadata.as_str());
         out.extend_from_slice(metadata.as_bytes());
         out.push(b',');
         self.write_fields(out);

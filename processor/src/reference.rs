@@ -6,6 +6,8 @@
 
 pub(crate) mod proposal;
 
+use crate::json::search;
+
 /// A `${NAME}` inside a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reference<'s> {
@@ -18,16 +20,20 @@ pub(crate) struct Reference<'s> {
 
 /// The string references of a text, left to right.
 pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
+    let bytes = text.as_bytes();
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
-            let start = from + text[from..].find("${")?;
-            let name = name_at(text, start + 2);
-            // A name holds no `$`, so nothing between here and its end can start a reference.
-            from = start + 2 + name.len();
-            if !name.is_empty() && text.as_bytes().get(from) == Some(&b'}') {
-                from += 1;
-                return Some(Reference { start, end: from, name });
+            let start = search::byte(bytes, from, b'$');
+            from = start + 1;
+            if *bytes.get(from)? == b'{' {
+                let name = name_at(text, from + 1);
+                // A name holds no `$`, so nothing between here and its end can start a reference.
+                from += 1 + name.len();
+                if !name.is_empty() && bytes.get(from) == Some(&b'}') {
+                    from += 1;
+                    return Some(Reference { start, end: from, name });
+                }
             }
         }
     })
@@ -46,12 +52,21 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 /// The longest run of name characters at an offset.
 fn name_at(text: &str, from: usize) -> &str {
-    let run = text.as_bytes()[from..]
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
-        .count();
-    &text[from..from + run]
+    let bytes = &text.as_bytes()[from..];
+    let run = bytes.iter().position(|&byte| !IS_NAME[usize::from(byte)]);
+    &text[from..from + run.unwrap_or(bytes.len())]
 }
+
+/// The bytes that may stand in a name.
+const IS_NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0u8;
+    while byte < 0x80 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ mod text;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::json::{Scanner, number};
+use crate::json::{Outline, Scanner, number};
 use crate::values::Values;
 use crate::{Dialect, Json, MAX_PROCESSED};
 
@@ -56,6 +56,8 @@ pub(crate) struct Rewriter<'a> {
     values: Option<&'a Values<'a>>,
     labels: Option<&'a Labels>,
     text: &'a str,
+    /// Of `text`, where it is an object that is processed the short way.
+    outline: Option<Outline<'a>>,
     /// The cursor into `text`.
     at: usize,
     /// How much of `text` is in `out`, as it is or replaced.
@@ -81,6 +83,7 @@ impl<'a> Rewriter<'a> {
             values,
             labels,
             text: "",
+            outline: None,
             at: 0,
             copied: 0,
             out: String::with_capacity(size),
@@ -102,7 +105,7 @@ impl<'a> Rewriter<'a> {
 
     /// Puts the cursor before a value.
     fn start(&mut self, json: Json<'a>) {
-        (self.text, self.at, self.copied) = (json.as_str(), 0, 0);
+        (self.text, self.outline, self.at, self.copied) = (json.as_str(), None, 0, 0);
         self.members.clear();
         self.edits.clear();
     }
@@ -162,8 +165,10 @@ impl<'a> Rewriter<'a> {
                         Ok(wrote) => wrote,
                         Err(fault) => return Err(fault.under(&self.members[index].name)),
                     };
-                    self.members[index].end = self.place();
-                    self.members[index].wrote = wrote;
+                    let end = self.place();
+                    let member = &mut self.members[index];
+                    (member.end, member.wrote, member.alive) =
+                        (end, wrote, wrote != Wrote::Nothing);
                 }
             }
         }
@@ -236,10 +241,10 @@ impl<'a> Rewriter<'a> {
 
     /// Moves past the value under the cursor.
     fn skip(&mut self) {
-        let mut scanner = Scanner::new(&self.text[self.at..]);
+        let mut scanner = Scanner::resume(self.text, self.at);
         // Proven text cannot fail to be a value; if it did, the cursor would stop where it does.
-        let _ = scanner.value();
-        self.at += scanner.position();
+        let _ = scanner.skip();
+        self.at = scanner.position();
     }
 
     // === The output ===

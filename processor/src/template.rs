@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::json::{Outline, Outlines};
 use crate::{Dialect, Json, ParseError};
 
 /// A Template read from a body, borrowing from it.
@@ -25,6 +26,7 @@ pub struct Template<'t> {
     metadata: Option<Json<'t>>,
     message: Cow<'t, str>,
     objects: Option<Vec<Json<'t>>>,
+    outlines: Outlines,
     parameters: Vec<Parameter<'t>>,
     labels: Option<BTreeMap<Cow<'t, str>, Cow<'t, str>>>,
     strays: Vec<Stray>,
@@ -150,6 +152,11 @@ impl<'t> Template<'t> {
     /// The unprocessed objects; none when the field is absent or `null`.
     pub fn objects(&self) -> Option<&[Json<'t>]> {
         self.objects.as_deref()
+    }
+
+    /// What is known of an object besides its text.
+    pub(crate) fn outline(&self, index: usize) -> Option<Outline<'_>> {
+        self.outlines.get(index)
     }
 
     /// The unsubstituted labels; none (absent or `null`) is not the same as empty, which gives

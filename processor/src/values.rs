@@ -5,13 +5,14 @@
 mod proposal;
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
 use crate::error::{Errors, FieldError, Reason, go_compact, go_quote};
 use crate::generator::{self, Random};
-use crate::json::{Quoted, Scanner, number, string};
+use crate::json::{Defect, Quoted, Scanner, number, string};
 use crate::template::{Parameter, Template};
 use crate::{Dialect, Json, MAX_PROCESSED, rewrite};
 
@@ -83,7 +84,7 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Overrides {
 pub struct Values<'t> {
     /// One for each parameter of the template, in its order.
     list: Vec<Value<'t>>,
-    /// Indices into `list`, by name; a name that stands twice means the last one.
+    /// Indices into `list`, by [`order`]; a name that stands twice means the last one.
     names: Vec<usize>,
 }
 
@@ -127,7 +128,7 @@ impl<'t> Values<'t> {
 
     fn new(list: Vec<Value<'t>>) -> Self {
         let mut names: Vec<usize> = (0..list.len()).collect();
-        names.sort_unstable_by_key(|&index| (list[index].name, std::cmp::Reverse(index)));
+        names.sort_unstable_by_key(|&index| (order(list[index].name), Reverse(index)));
         names.dedup_by_key(|index| list[*index].name);
         Values { list, names }
     }
@@ -144,7 +145,8 @@ impl<'t> Values<'t> {
 
     /// Which parameter a reference to `name` means.
     pub(crate) fn index(&self, name: &str) -> Option<usize> {
-        let found = self.names.binary_search_by(|&index| self.list[index].name.cmp(name));
+        let name = order(name);
+        let found = self.names.binary_search_by(|&index| order(self.list[index].name).cmp(&name));
         found.ok().map(|place| self.names[place])
     }
 
@@ -157,6 +159,11 @@ impl<'t> Values<'t> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Value<'t>> {
         self.list.iter()
     }
+}
+
+/// The order in which names are searched: by length first, which settles most comparisons.
+fn order(name: &str) -> (usize, &str) {
+    (name.len(), name)
 }
 
 fn settle<'t>(
@@ -269,7 +276,7 @@ impl Form {
         let mut scanner = Scanner::new(text);
         let json = match scanner.value().and_then(|json| scanner.end().map(|()| json)) {
             Ok(json) => json,
-            Err(syntax) if syntax.is_depth() => return Form::TooDeep,
+            Err(syntax) if syntax.defect == Defect::Depth => return Form::TooDeep,
             Err(_) => return Form::itself(text),
         };
         match Form::of_scalar(json) {
@@ -307,6 +314,12 @@ impl Form {
 }
 
 impl Parameter<'_> {
+    /// About how much [`Parameter::write`] appends besides the value.
+    pub(crate) fn size(&self) -> usize {
+        let texts = [&self.name, &self.display_name, &self.description, &self.generate, &self.from];
+        texts.into_iter().map(|text| text.len()).sum::<usize>() + 128
+    }
+
     /// Appends the parameter as JSON, empty fields left out, in the order of the Go type.
     pub(crate) fn write(&self, out: &mut String, value: &str, generate: &str) {
         out.push_str("{\"name\":");

@@ -3,6 +3,8 @@
 //! It builds nothing: a caller asks for the next string, value, map or list and gets spans of the
 //! input. Duplicate keys are not its business; those who care see every key.
 
+use super::search::{plain_end, text_end};
+use super::string::Marks;
 use super::{Json, MAX_DEPTH, Quoted};
 
 /// A place where the text stops being JSON.
@@ -10,17 +12,41 @@ use super::{Json, MAX_DEPTH, Quoted};
 pub(crate) struct Syntax {
     /// Byte offset into the text.
     pub(crate) at: usize,
-    pub(crate) what: &'static str,
+    pub(crate) defect: Defect,
 }
 
-impl Syntax {
-    /// Whether the text may be JSON, but nests beyond [`MAX_DEPTH`].
-    pub(crate) fn is_depth(&self) -> bool {
-        self.what == TOO_DEEP
+/// Why text is no JSON. Not a text, so that results of a [`Scanner`] fit into two registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Defect {
+    /// It may be JSON, but nests beyond [`MAX_DEPTH`].
+    Depth,
+    Trailing,
+    NoValue,
+    NoKey,
+    NoColon,
+    InMap,
+    InList,
+    Control,
+    Unclosed,
+    Escape,
+}
+
+impl Defect {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Defect::Depth => "maps and lists nest more than 512 levels deep",
+            Defect::Trailing => "unexpected text after the value",
+            Defect::NoValue => "expected a JSON value",
+            Defect::NoKey => "expected a key in double quotes",
+            Defect::NoColon => "expected ':' after a key",
+            Defect::InMap => "expected ',' or '}' in a map",
+            Defect::InList => "expected ',' or ']' in a list",
+            Defect::Control => "a control character in a string",
+            Defect::Unclosed => "a string without its closing quote",
+            Defect::Escape => "an unknown escape in a string",
+        }
     }
 }
-
-const TOO_DEEP: &str = "maps and lists nest more than 512 levels deep";
 
 /// A cursor over JSON text.
 pub(crate) struct Scanner<'t> {
@@ -34,8 +60,21 @@ impl<'t> Scanner<'t> {
         Scanner { text, at: 0, depth: 0 }
     }
 
+    /// A scanner that goes on in the middle of a text that another one has read.
+    pub(crate) fn resume(text: &'t str, at: usize) -> Self {
+        Scanner { text, at, depth: 0 }
+    }
+
     /// Skips white space and looks at the next byte; 0 at the end of the text.
+    #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
+        match self.text.as_bytes().get(self.at) {
+            Some(&byte) if byte > b' ' => byte,
+            _ => self.peek_behind_space(),
+        }
+    }
+
+    fn peek_behind_space(&mut self) -> u8 {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(self.at) {
             self.at += 1;
@@ -48,30 +87,52 @@ impl<'t> Scanner<'t> {
         self.at
     }
 
+    /// What has been read since the cursor stood at `start`: exactly one value.
+    pub(crate) fn since(&self, start: usize) -> Json<'t> {
+        Json::proven(&self.text[start..self.at])
+    }
+
     /// Refuses anything but white space in the rest of the text.
     pub(crate) fn end(&mut self) -> Result<(), Syntax> {
         self.peek();
-        if self.at == self.text.len() {
-            Ok(())
-        } else {
-            self.fail("unexpected text after the value")
-        }
+        if self.at == self.text.len() { Ok(()) } else { self.fail(Defect::Trailing) }
     }
 
     /// Reads one value of any kind.
     pub(crate) fn value(&mut self) -> Result<Json<'t>, Syntax> {
-        let byte = self.peek();
+        self.peek();
         let start = self.at;
-        match byte {
-            b'{' => self.members(|scanner, _| scanner.value().map(drop))?,
-            b'[' => self.elements(|scanner| scanner.value().map(drop))?,
-            b'"' => drop(self.string()?),
-            b't' => self.literal("true")?,
-            b'f' => self.literal("false")?,
-            b'n' => self.literal("null")?,
-            _ => self.number()?,
+        self.skip()?;
+        Ok(self.since(start))
+    }
+
+    /// Reads one value of any kind, of which only the end matters.
+    #[inline]
+    pub(crate) fn skip(&mut self) -> Result<(), Syntax> {
+        match self.peek() {
+            b'"' => self.skip_string().map(drop),
+            b'{' | b'[' => self.skip_nested(),
+            _ => self.scalar(),
         }
-        Ok(Json::proven(&self.text[start..self.at]))
+    }
+
+    /// Reads a map or a list. What costs a call is nesting, not every value.
+    fn skip_nested(&mut self) -> Result<(), Syntax> {
+        if self.peek() == b'{' {
+            self.members(|scanner, _| scanner.skip())
+        } else {
+            self.elements(Self::skip)
+        }
+    }
+
+    /// Reads a number, bool or null.
+    pub(crate) fn scalar(&mut self) -> Result<(), Syntax> {
+        match self.peek() {
+            b't' => self.literal("true"),
+            b'f' => self.literal("false"),
+            b'n' => self.literal("null"),
+            _ => self.number(),
+        }
     }
 
     /// Reads a map; `each` is called after a member's colon and must read the value.
@@ -85,18 +146,18 @@ impl<'t> Scanner<'t> {
         }
         loop {
             if self.peek() != b'"' {
-                return Ok(self.fail("expected a key in double quotes")?);
+                return Ok(self.fail(Defect::NoKey)?);
             }
             let key = self.string()?;
             if self.peek() != b':' {
-                return Ok(self.fail("expected ':' after a key")?);
+                return Ok(self.fail(Defect::NoColon)?);
             }
             self.at += 1;
             each(self, key)?;
             match self.peek() {
                 b',' => self.at += 1,
                 b'}' => return self.close(),
-                _ => return Ok(self.fail("expected ',' or '}' in a map")?),
+                _ => return Ok(self.fail(Defect::InMap)?),
             }
         }
     }
@@ -115,36 +176,59 @@ impl<'t> Scanner<'t> {
             match self.peek() {
                 b',' => self.at += 1,
                 b']' => return self.close(),
-                _ => return Ok(self.fail("expected ',' or ']' in a list")?),
+                _ => return Ok(self.fail(Defect::InList)?),
             }
         }
     }
 
     /// Reads a string; the cursor stands on its first quote.
+    #[inline]
     pub(crate) fn string(&mut self) -> Result<Quoted<'t>, Syntax> {
-        let bytes = self.text.as_bytes();
         let start = self.at + 1;
-        let mut at = start;
-        loop {
-            at = text_end(bytes, at);
-            match bytes.get(at) {
-                Some(b'"') => break,
-                Some(b'\\') => at = self.escape(at)?,
-                Some(_) => {
-                    self.at = at;
-                    return Err(self.syntax("a control character in a string"));
-                }
-                None => {
-                    self.at = at;
-                    return Err(self.syntax("a string without its closing quote"));
-                }
-            }
-        }
-        self.at = at + 1;
-        Ok(Quoted::proven(&self.text[start..at]))
+        let marks = self.skip_string()?;
+        Ok(Quoted::new(&self.text[start..self.at - 1], marks))
     }
 
-    fn escape(&mut self, at: usize) -> Result<usize, Syntax> {
+    /// Reads a string of which only the marks matter.
+    #[inline]
+    pub(crate) fn skip_string(&mut self) -> Result<Marks, Syntax> {
+        let bytes = self.text.as_bytes();
+        let end = plain_end(bytes, self.at + 1);
+        if bytes.get(end) == Some(&b'"') {
+            self.at = end + 1;
+            return Ok(Marks::default());
+        }
+        self.skip_marked_string(end)
+    }
+
+    /// Reads a string that is plain up to `at`, but not beyond.
+    #[inline(never)]
+    fn skip_marked_string(&mut self, mut at: usize) -> Result<Marks, Syntax> {
+        let bytes = self.text.as_bytes();
+        let mut marks = Marks::default();
+        loop {
+            match bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'$') => {
+                    marks.has_dollar = true;
+                    at += 1;
+                }
+                Some(b'\\') => {
+                    marks.has_escape = true;
+                    marks.has_unicode_escape |= bytes.get(at + 1) == Some(&b'u');
+                    at = self.escape(at)?;
+                }
+                Some(_) => return Err(Syntax { at, defect: Defect::Control }),
+                None => return Err(Syntax { at, defect: Defect::Unclosed }),
+            }
+            // One dollar sign says it all, further ones are plain text.
+            at = if marks.has_dollar { text_end(bytes, at) } else { plain_end(bytes, at) };
+        }
+        self.at = at + 1;
+        Ok(marks)
+    }
+
+    fn escape(&self, at: usize) -> Result<usize, Syntax> {
         let bytes = self.text.as_bytes();
         let hex = |range| {
             bytes
@@ -154,10 +238,7 @@ impl<'t> Scanner<'t> {
         match bytes.get(at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
             Some(b'u') if hex(at + 2..at + 6) => Ok(at + 6),
-            _ => {
-                self.at = at;
-                Err(self.syntax("an unknown escape in a string"))
-            }
+            _ => Err(Syntax { at, defect: Defect::Escape }),
         }
     }
 
@@ -186,7 +267,7 @@ impl<'t> Scanner<'t> {
             valid &= at > exponent;
         }
         if !valid {
-            return self.fail("expected a JSON value");
+            return self.fail(Defect::NoValue);
         }
         self.at = at;
         Ok(())
@@ -194,7 +275,7 @@ impl<'t> Scanner<'t> {
 
     fn literal(&mut self, word: &'static str) -> Result<(), Syntax> {
         if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
-            return self.fail("expected a JSON value");
+            return self.fail(Defect::NoValue);
         }
         self.at += word.len();
         Ok(())
@@ -202,7 +283,7 @@ impl<'t> Scanner<'t> {
 
     fn open(&mut self) -> Result<(), Syntax> {
         if self.depth == MAX_DEPTH {
-            return self.fail(TOO_DEEP);
+            return self.fail(Defect::Depth);
         }
         self.depth += 1;
         self.at += 1;
@@ -215,67 +296,14 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn fail(&self, what: &'static str) -> Result<(), Syntax> {
-        Err(self.syntax(what))
+    fn fail(&self, defect: Defect) -> Result<(), Syntax> {
+        Err(self.syntax(defect))
     }
 
     /// The error at the cursor.
-    pub(crate) fn syntax(&self, what: &'static str) -> Syntax {
-        Syntax { at: self.at, what }
+    pub(crate) fn syntax(&self, defect: Defect) -> Syntax {
+        Syntax { at: self.at, defect }
     }
-}
-
-const LOW: u64 = u64::from_le_bytes([0x01; 8]);
-const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-
-/// Marks the bytes of `word` that equal `byte`; exact up to and including the first of them.
-const fn equal(word: u64, byte: u8) -> u64 {
-    below(word ^ (LOW * byte as u64), 1)
-}
-
-/// Marks the bytes of `word` below `bound`; exact up to and including the first of them.
-const fn below(word: u64, bound: u8) -> u64 {
-    word.wrapping_sub(LOW * bound as u64) & !word & HIGH
-}
-
-/// The first `"`, `\` or control character at or after `at`, else the end.
-pub(crate) fn text_end(bytes: &[u8], at: usize) -> usize {
-    first(
-        bytes,
-        at,
-        |word| equal(word, b'"') | equal(word, b'\\') | below(word, 0x20),
-        |byte| byte == b'"' || byte == b'\\' || byte < 0x20,
-    )
-}
-
-/// The first `"`, `\` or `$` at or after `at`, else the end.
-pub(crate) fn plain_end(bytes: &[u8], at: usize) -> usize {
-    first(
-        bytes,
-        at,
-        |word| equal(word, b'"') | equal(word, b'\\') | equal(word, b'$'),
-        |byte| byte == b'"' || byte == b'\\' || byte == b'$',
-    )
-}
-
-/// Eight bytes at a time, then one at a time: the same question asked of a word and of a byte.
-fn first(
-    bytes: &[u8],
-    mut at: usize,
-    word: impl Fn(u64) -> u64,
-    byte: impl Fn(u8) -> bool,
-) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let marks = word(u64::from_le_bytes(*chunk));
-        if marks != 0 {
-            return at + (marks.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    while bytes.get(at).is_some_and(|&b| !byte(b)) {
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]
@@ -338,19 +366,6 @@ mod tests {
         valid.iter().chain(&invalid).for_each(|text| check(text));
         assert!(valid.iter().all(|text| Json::parse(text).is_ok()));
         assert!(invalid.iter().all(|text| Json::parse(text).is_err()));
-    }
-
-    #[test]
-    fn the_first_special_byte_is_found_at_every_offset() {
-        for offset in 0..40 {
-            for special in ["\"", "\\", "\u{1}"] {
-                let text = format!("{}{special}$\"", "é".repeat(offset));
-                assert_eq!(text_end(text.as_bytes(), 0), 2 * offset);
-            }
-            let text = format!("{}${{A}}\"", "x".repeat(offset));
-            assert_eq!(plain_end(text.as_bytes(), 0), offset);
-        }
-        assert_eq!(text_end("é\u{7f}\u{80}".as_bytes(), 0), 5);
     }
 
     #[test]

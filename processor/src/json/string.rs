@@ -5,37 +5,90 @@
 
 use std::borrow::Cow;
 
-use super::scan::text_end;
+use super::search::{self, plain_end, text_end};
 
 /// What stands between the quotes of a valid JSON string, escapes and all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Quoted<'t>(&'t str);
+pub(crate) struct Quoted<'t> {
+    content: &'t str,
+    marks: Marks,
+}
+
+/// What there is in a string besides plain text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    pub(crate) has_dollar: bool,
+    pub(crate) has_escape: bool,
+    /// `\u0024` is a dollar sign and `\ud800` is nothing: such strings are decoded first.
+    pub(crate) has_unicode_escape: bool,
+}
+
+impl Marks {
+    fn of(content: &str) -> Self {
+        let bytes = content.as_bytes();
+        let mut marks = Marks::default();
+        let mut at = plain_end(bytes, 0);
+        while let Some(&byte) = bytes.get(at) {
+            let is_escape = byte == b'\\';
+            marks.has_dollar |= byte == b'$';
+            marks.has_escape |= is_escape;
+            marks.has_unicode_escape |= is_escape && bytes.get(at + 1) == Some(&b'u');
+            at = plain_end(bytes, at + 1 + usize::from(is_escape));
+        }
+        marks
+    }
+
+    pub(crate) fn is_plain(self) -> bool {
+        self == Marks::default()
+    }
+
+    /// Whether the string may hold a reference, or something that is no character.
+    pub(crate) fn is_to_rewrite(self) -> bool {
+        self.has_dollar || self.has_unicode_escape
+    }
+}
 
 impl<'t> Quoted<'t> {
+    /// Content of which the scanner knows everything.
+    pub(crate) fn new(content: &'t str, marks: Marks) -> Self {
+        Quoted { content, marks }
+    }
+
+    /// Content that is known to be valid and no more.
     pub(crate) fn proven(content: &'t str) -> Self {
-        Quoted(content)
+        Quoted { content, marks: Marks::of(content) }
     }
 
     /// The text as spelled, escapes and all.
     pub(crate) fn as_str(self) -> &'t str {
-        self.0
+        self.content
+    }
+
+    pub(crate) fn marks(self) -> Marks {
+        self.marks
     }
 
     /// The characters that the string means; borrowed unless it has an escape.
+    #[inline]
     pub(crate) fn decode(self) -> Cow<'t, str> {
-        let Some(first) = self.0.find('\\') else {
-            return Cow::Borrowed(self.0);
-        };
-        let mut text = String::with_capacity(self.0.len());
-        text.push_str(&self.0[..first]);
-        let mut rest = &self.0[first..];
-        while let Some(escape) = rest.strip_prefix('\\') {
-            rest = unescape(escape, &mut text);
-            let run = rest.find('\\').unwrap_or(rest.len());
-            text.push_str(&rest[..run]);
-            rest = &rest[run..];
+        if self.marks.has_escape {
+            Cow::Owned(unescaped(self.content))
+        } else {
+            Cow::Borrowed(self.content)
         }
-        Cow::Owned(text)
+    }
+}
+
+fn unescaped(content: &str) -> String {
+    let mut text = String::with_capacity(content.len());
+    let mut rest = content;
+    loop {
+        let run = search::byte(rest.as_bytes(), 0, b'\\');
+        text.push_str(&rest[..run]);
+        match rest[run..].strip_prefix('\\') {
+            Some(escape) => rest = unescape(escape, &mut text),
+            None => return text,
+        }
     }
 }
 

@@ -28,6 +28,8 @@ enum Step {
 pub(crate) enum What {
     /// Not an error: the object has `items` and must be read as a list.
     IsList,
+    /// Not an error: an object cannot be processed by its outline, as a value removes itself.
+    Vanishing,
     NotAnObject,
     MissingKind,
     /// `items` is neither a list nor null.
@@ -91,7 +93,7 @@ impl Fault {
             What::NotAnObject if object.as_str() != "null" => {
                 unmarshal(object.kind(), "value of type unstructured.detector")
             }
-            What::NotAnObject | What::MissingKind | What::IsList => {
+            What::NotAnObject | What::MissingKind | What::IsList | What::Vanishing => {
                 refused(format!("Object 'Kind' is missing in '{object}'"))
             }
             What::Items { found } => {

@@ -44,6 +44,11 @@ impl Labels {
         self.list.is_empty()
     }
 
+    /// How long they are as members of a map.
+    pub(crate) fn size(&self) -> usize {
+        self.members.len()
+    }
+
     /// Appends all labels as a map.
     pub(crate) fn push_json(&self, out: &mut String) {
         out.push('{');

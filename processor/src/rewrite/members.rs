@@ -23,7 +23,8 @@ pub(super) struct Member<'a> {
     /// Where the value ends.
     pub(super) end: usize,
     pub(super) wrote: Wrote,
-    /// Whether it is in the result; known once the map is settled.
+    /// Whether it is in the result: not when it removes itself, nor, once the map is settled, when
+    /// another one has its name.
     pub(super) alive: bool,
 }
 
@@ -46,7 +47,9 @@ impl<'a> Rewriter<'a> {
     pub(super) fn settle(&mut self, first: usize, inside: usize) -> Map {
         let members = &mut self.members[first..];
         let end = members.last().map_or(inside, |last| last.end);
-        if !choose(members) {
+        // In an object that has an outline keys are known to differ.
+        let is_clear = self.outline.is_some() && members.iter().all(|member| member.alive);
+        if is_clear || !choose(members) {
             let is_empty = members.is_empty();
             return Map { first, end, is_empty, is_thinned: false };
         }
@@ -85,12 +88,7 @@ impl<'a> Rewriter<'a> {
 /// Marks the members that are left; true when there are others.
 fn choose(members: &mut [Member]) -> bool {
     if members.len() <= FEW && !has_pair(members) {
-        let mut removed = false;
-        for member in members {
-            member.alive = member.wrote != Wrote::Nothing;
-            removed |= !member.alive;
-        }
-        return removed;
+        return members.iter().any(|member| !member.alive);
     }
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_unstable_by(|&a, &b| {

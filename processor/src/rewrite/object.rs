@@ -13,7 +13,7 @@ use super::{Fault, Map, Result, Rewriter, What, Wrote};
 use crate::Json;
 use crate::group::group_of;
 use crate::json::string::push_string;
-use crate::json::{Scanner, Syntax};
+use crate::json::{Outline, Scanner, Syntax};
 use crate::reference::references;
 use crate::rewrite::canonical;
 use crate::values::Form;
@@ -61,7 +61,10 @@ impl<'a> Raw<'a> {
 
 impl<'a> Rewriter<'a> {
     /// Processes one object and appends it to the output; on a fault nothing is appended.
-    pub(crate) fn object(&mut self, object: Json<'a>) -> Result<()> {
+    pub(crate) fn object(&mut self, object: Json<'a>, outline: Option<Outline<'a>>) -> Result<()> {
+        if outline.is_some() && self.by_outline(object, outline) {
+            return Ok(());
+        }
         let start = self.out.len();
         match self.any_object(object) {
             Ok(()) => {
@@ -73,6 +76,22 @@ impl<'a> Rewriter<'a> {
                 self.without_repeats(object, fault)
             }
         }
+    }
+
+    /// Processes an object the short way, by its outline. False, with nothing done, where that
+    /// comes upon something that is wrong or removes itself: the long way finds out what to do.
+    fn by_outline(&mut self, object: Json<'a>, outline: Option<Outline<'a>>) -> bool {
+        let (start, budget) = (self.out.len(), self.budget);
+        self.start(object);
+        self.outline = outline;
+        let is_done = self.single(object).is_ok();
+        if is_done {
+            self.edits.apply(&mut self.out);
+        } else {
+            self.out.truncate(start);
+            self.budget = budget;
+        }
+        is_done
     }
 
     /// Upstream never sees the first of two equal keys, so a fault in it does not count.
@@ -138,13 +157,37 @@ impl<'a> Rewriter<'a> {
                     let strip = !renamed;
                     this.metadata(strip)
                 }
-                _ => this.value(),
+                _ => this.outlined_value(index),
             }
         })?;
         raw.check()?;
         self.flush();
         self.identify(&mut map)?;
         self.label_object(&mut map)
+    }
+
+    /// Rewrites the value of a member of the object: with an outline only the strings in it that may
+    /// hold references; what is between them is copied as it is.
+    fn outlined_value(&mut self, index: usize) -> Result<Wrote> {
+        let Some(mut outline) = self.outline.filter(|_| matches!(self.byte(), b'{' | b'[')) else {
+            return self.value();
+        };
+        let end = outline.ends[index];
+        while let Some((&string, others)) = outline.strings.split_first()
+            && string < end
+        {
+            outline.strings = others;
+            // Those in other members, such as the metadata, have been visited.
+            if string > self.at {
+                self.at = string;
+                if self.string()? == Wrote::Nothing {
+                    return Err(Fault::new(What::Vanishing));
+                }
+            }
+        }
+        self.at = end;
+        self.outline = Some(outline);
+        Ok(Wrote::Other)
     }
 
     // === Metadata ===
@@ -197,8 +240,7 @@ impl<'a> Rewriter<'a> {
 
     /// The value under the cursor.
     pub(super) fn peek(&self) -> Json<'a> {
-        let mut scanner = Scanner::new(&self.text[self.at..]);
-        scanner.value().expect("an object's text is proven JSON")
+        Scanner::resume(self.text, self.at).value().expect("an object's text is proven JSON")
     }
 
     // === Identity ===

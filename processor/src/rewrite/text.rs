@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Fault, Result, Rewriter, What, Wrote};
-use crate::json::{Quoted, scan, string};
+use crate::json::{Marks, Quoted, Scanner, string};
 use crate::reference::{references, whole};
 use crate::values::{Form, Value, Values};
 
@@ -14,17 +14,14 @@ pub(super) struct Literal<'a> {
     pub(super) start: usize,
     /// Where the content ends.
     pub(super) end: usize,
-    pub(super) has_dollar: bool,
-    has_escape: bool,
-    /// `\u0024` is a dollar sign and `\ud800` is nothing: such strings are decoded first.
-    pub(super) has_unicode_escape: bool,
+    pub(super) marks: Marks,
 }
 
 impl<'a> Rewriter<'a> {
     /// Rewrites a key; returns it with what it was, where that is something else.
     pub(super) fn key(&mut self) -> Result<(Cow<'a, str>, Option<Box<str>>)> {
         let literal = self.literal();
-        if !literal.has_dollar && !literal.has_escape {
+        if literal.marks.is_plain() {
             return Ok((Cow::Borrowed(literal.content.as_str()), None));
         }
         let content = literal.canonical();
@@ -34,7 +31,7 @@ impl<'a> Rewriter<'a> {
                 Form::Text(text) => renamed = Some(text.clone()),
                 _ => return Err(Fault::new(What::Key { key: content.into_owned() })),
             }
-        } else if literal.has_dollar || literal.has_unicode_escape {
+        } else if literal.marks.is_to_rewrite() {
             renamed = self.substituted(&content)?;
         }
         match renamed {
@@ -44,7 +41,7 @@ impl<'a> Rewriter<'a> {
                 Ok((Cow::Owned(name), Some(literal.content.decode().into())))
             }
             None => {
-                if literal.has_unicode_escape {
+                if literal.marks.has_unicode_escape {
                     self.replace(literal.start, literal.end, &content)?;
                 }
                 Ok((literal.content.decode(), None))
@@ -55,7 +52,7 @@ impl<'a> Rewriter<'a> {
     /// Rewrites the string under the cursor.
     pub(super) fn string(&mut self) -> Result<Wrote> {
         let literal = self.literal();
-        if !literal.has_dollar && !literal.has_unicode_escape {
+        if !literal.marks.is_to_rewrite() {
             return Ok(Wrote::Text);
         }
         let content = literal.canonical();
@@ -104,11 +101,11 @@ impl<'a> Rewriter<'a> {
         let start = self.at;
         self.literal();
         self.replace(start, self.at, "")?;
-        let outside = (self.text, self.at, self.copied, self.values.take());
+        let outside = (self.text, self.at, self.copied, self.values.take(), self.outline.take());
         (self.text, self.at, self.copied) = (json, 0, 0);
         let wrote = rewrite(self);
         self.flush();
-        (self.text, self.at, self.copied, self.values) = outside;
+        (self.text, self.at, self.copied, self.values, self.outline) = outside;
         self.spend(json.len())?;
         wrote
     }
@@ -143,42 +140,20 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Reads the string under the cursor.
+    #[inline]
     pub(super) fn literal(&mut self) -> Literal<'a> {
-        let bytes = self.text.as_bytes();
+        let mut scanner = Scanner::resume(self.text, self.at);
+        let content = scanner.string().expect("an object's text is proven JSON");
         let start = self.at + 1;
-        let (mut has_dollar, mut has_escape, mut has_unicode_escape) = (false, false, false);
-        let mut end = start;
-        loop {
-            end = scan::plain_end(bytes, end);
-            match bytes[end] {
-                b'"' => break,
-                b'\\' => {
-                    has_escape = true;
-                    has_unicode_escape |= bytes[end + 1] == b'u';
-                    end += 2;
-                }
-                _ => {
-                    has_dollar = true;
-                    end += 1;
-                }
-            }
-        }
-        self.at = end + 1;
-        Literal {
-            content: Quoted::proven(&self.text[start..end]),
-            start,
-            end,
-            has_dollar,
-            has_escape,
-            has_unicode_escape,
-        }
+        self.at = scanner.position();
+        Literal { content, marks: content.marks(), start, end: self.at - 1 }
     }
 }
 
 impl<'a> Literal<'a> {
     /// The content with every `\u` escape decoded, so that references can be found in it.
     pub(super) fn canonical(&self) -> Cow<'a, str> {
-        if self.has_unicode_escape {
+        if self.marks.has_unicode_escape {
             Cow::Owned(string::escape(&self.content.decode()).into_owned())
         } else {
             Cow::Borrowed(self.content.as_str())

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Oddity, Parameter, Stray, Template};
-use crate::json::{Quoted, Scanner, Syntax};
+use crate::json::{Outlines, Quoted, Scanner, Surveyor, Syntax};
 use crate::{Dialect, Json, ParseError};
 
 /// Kubernetes stops reporting strict decoding errors here as well.
@@ -32,6 +32,7 @@ pub(super) fn read(body: &str, dialect: Dialect) -> Result<Template<'_>, ParseEr
         metadata: None,
         message: Cow::Borrowed(""),
         objects: None,
+        outlines: Outlines::default(),
         parameters: Vec::new(),
         labels: None,
         strays: Vec::new(),
@@ -70,7 +71,7 @@ impl<'t> Template<'t> {
                 "message" if self.dialect == Dialect::OpenShift => {
                     self.message = text(scanner, "struct field Template.message of type string")?;
                 }
-                "objects" => self.objects = objects(scanner)?,
+                "objects" => self.read_objects(scanner)?,
                 "parameters" => self.read_parameters(scanner)?,
                 "labels" => self.read_labels(scanner)?,
                 _ => {
@@ -83,6 +84,27 @@ impl<'t> Template<'t> {
             Ok::<(), Refusal>(())
         })?;
         Ok(scanner.end()?)
+    }
+
+    fn read_objects(&mut self, scanner: &mut Scanner<'t>) -> Read<()> {
+        self.objects = None;
+        let target = "struct field Template.objects of type []runtime.RawExtension";
+        if !enter(scanner, b'[', target)? {
+            return Ok(());
+        }
+        let mut objects = Vec::new();
+        let mut surveyor = Surveyor::default();
+        scanner.elements(|scanner| {
+            objects.push(match self.dialect {
+                Dialect::OpenShift => surveyor.value(scanner)?,
+                // Its walk looks at everything.
+                Dialect::Proposal => scanner.value()?,
+            });
+            Ok::<(), Refusal>(())
+        })?;
+        self.objects = Some(objects);
+        self.outlines = surveyor.into_outlines();
+        Ok(())
     }
 
     fn read_parameters(&mut self, scanner: &mut Scanner<'t>) -> Read<()> {
@@ -201,19 +223,6 @@ impl<'t> Template<'t> {
             self.strays.push(Stray { path: path(), reason });
         }
     }
-}
-
-fn objects<'t>(scanner: &mut Scanner<'t>) -> Read<Option<Vec<Json<'t>>>> {
-    let target = "struct field Template.objects of type []runtime.RawExtension";
-    if !enter(scanner, b'[', target)? {
-        return Ok(None);
-    }
-    let mut objects = Vec::new();
-    scanner.elements(|scanner| {
-        objects.push(scanner.value()?);
-        Ok::<(), Refusal>(())
-    })?;
-    Ok(Some(objects))
 }
 
 pub(super) fn text<'t>(scanner: &mut Scanner<'t>, target: &'static str) -> Read<Cow<'t, str>> {

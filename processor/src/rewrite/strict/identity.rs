@@ -6,7 +6,7 @@
 use super::super::Rewriter;
 use super::invalid;
 use crate::error::{Reason, go_compact, go_quote};
-use crate::json::{Quoted, Scanner, Syntax};
+use crate::json::{Defect, Quoted, Scanner, Syntax};
 use crate::values::Form;
 
 /// An object's `apiVersion` and `kind`.
@@ -41,7 +41,7 @@ impl Identity {
             *said = Said::read(rewriter, scanner)?;
             match (&identity.api_version, &identity.kind) {
                 (Said::Nothing, _) | (_, Said::Nothing) => Ok(()),
-                _ => Err(scanner.syntax("nothing more to find")),
+                _ => Err(scanner.syntax(Defect::Trailing)),
             }
         });
         identity

@@ -26,7 +26,7 @@ impl<'a> Rewriter<'a> {
     pub(in super::super) fn strict_key(&mut self) -> Result<(Cow<'a, str>, Option<Box<str>>)> {
         let literal = self.literal();
         let name = literal.content.decode();
-        if !literal.has_dollar && !literal.has_unicode_escape {
+        if !literal.marks.is_to_rewrite() {
             return Ok((name, None));
         }
         let budget = self.budget;
@@ -38,7 +38,7 @@ impl<'a> Rewriter<'a> {
             self.complain_of_undefined(literal.start, undefined);
         }
         if !replaced.is_changed {
-            if literal.has_unicode_escape {
+            if literal.marks.has_unicode_escape {
                 // A lone surrogate must not get through.
                 self.replace(literal.start, literal.end, &string::escape(&name))?;
             }
@@ -52,7 +52,7 @@ impl<'a> Rewriter<'a> {
     /// Kubernetes would expand in it, or none where it expands nothing.
     pub(super) fn text(&mut self, sees: Option<usize>) -> Result<Wrote> {
         let literal = self.literal();
-        if !literal.has_dollar && !literal.has_unicode_escape {
+        if !literal.marks.is_to_rewrite() {
             return Ok(Wrote::Text);
         }
         let content = literal.canonical();

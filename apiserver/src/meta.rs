@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
+use jiff::tz::Offset;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 pub use merge::managed::ManagedFieldsEntry;
@@ -38,7 +39,28 @@ impl Time {
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        // Every object has a time and every record of its managers another: no format string.
+        let time = Offset::UTC.to_datetime(self.0);
+        let Ok(year) = u32::try_from(time.year()) else {
+            return write!(f, "{}", time.strftime("%Y-%m-%dT%H:%M:%SZ"));
+        };
+        let mut text = *b"0000-00-00T00:00:00Z";
+        let two = |number: i8| u32::from(number.unsigned_abs());
+        put_digits(&mut text[..4], year);
+        put_digits(&mut text[5..7], two(time.month()));
+        put_digits(&mut text[8..10], two(time.day()));
+        put_digits(&mut text[11..13], two(time.hour()));
+        put_digits(&mut text[14..16], two(time.minute()));
+        put_digits(&mut text[17..19], two(time.second()));
+        f.write_str(str::from_utf8(&text).expect("digits are text"))
+    }
+}
+
+/// Fills `place` with the last digits of a number.
+fn put_digits(place: &mut [u8], mut number: u32) {
+    for digit in place.iter_mut().rev() {
+        *digit = b"0123456789"[(number % 10) as usize];
+        number /= 10;
     }
 }
 
@@ -193,6 +215,8 @@ mod tests {
     fn times_are_read_with_any_offset_and_written_in_utc_seconds() {
         let time: Time = serde_json::from_str("\"2026-11-20T01:02:03.9+01:00\"").unwrap();
         assert_eq!(time.to_string(), "2026-11-20T00:02:03Z");
+        let time: Time = serde_json::from_str("\"0987-06-05T13:45:59Z\"").unwrap();
+        assert_eq!(time.to_string(), "0987-06-05T13:45:59Z");
     }
 
     #[test]

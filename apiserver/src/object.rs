@@ -182,8 +182,9 @@ const HEADER: usize = 5;
 /// A stored value, read where it lies. At [`Revision::ZERO`] it is one that was never stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored<'a> {
-    /// From the `{` of the metadata to the `}` of the object.
-    text: &'a str,
+    /// From the `{` of the metadata to the `}` of the object; text since it came in, which is not
+    /// proven again to send it.
+    text: &'a [u8],
     gap: usize,
     revision: Revision,
 }
@@ -198,8 +199,7 @@ impl<'a> Stored<'a> {
         let (header, text) = value.split_first_chunk::<HEADER>().ok_or_else(unreadable)?;
         let [FORMAT, gap @ ..] = *header else { return Err(unreadable()) };
         let gap = u32::from_le_bytes(gap) as usize;
-        let text = std::str::from_utf8(text).map_err(|_| unreadable())?;
-        if gap < "{".len() || !text.is_char_boundary(gap) || !text.starts_with('{') {
+        if !text.starts_with(b"{") || !(1..=text.len()).contains(&gap) {
             return Err(unreadable());
         }
         Ok(Self { text, gap, revision })
@@ -224,14 +224,15 @@ impl<'a> Stored<'a> {
     /// 500, when the stored metadata is not readable.
     pub fn to_object(&self) -> Result<Object, Error> {
         let (mut meta, rest): (ObjectMeta, _) = self.split_metadata()?;
+        let rest = std::str::from_utf8(rest).map_err(Error::internal)?;
         let fields = rest.strip_prefix(',').unwrap_or(rest).strip_suffix('}').unwrap_or_default();
         meta.resource_version = self.revision.to_string();
         Ok(Object { meta, fields: Fields::new(fields.to_owned()) })
     }
 
     /// The metadata, and the text that follows it.
-    fn split_metadata<T: Deserialize<'a>>(&self) -> Result<(T, &'a str), Error> {
-        let mut values = serde_json::Deserializer::from_str(self.text).into_iter::<T>();
+    fn split_metadata<T: Deserialize<'a>>(&self) -> Result<(T, &'a [u8]), Error> {
+        let mut values = serde_json::Deserializer::from_slice(self.text).into_iter::<T>();
         match values.next() {
             Some(Ok(metadata)) => Ok((metadata, &self.text[values.byte_offset()..])),
             Some(Err(error)) => Err(Error::internal(format_args!("stored metadata: {error}"))),
@@ -252,25 +253,27 @@ impl<'a> Stored<'a> {
     /// 500, when the stored metadata is not readable.
     pub fn write_metadata(&self, out: &mut Vec<u8>) -> Result<(), Error> {
         let metadata: &RawValue = self.metadata()?;
-        self.write_revised(metadata.get(), out);
+        self.write_revised(metadata.get().as_bytes(), out);
         Ok(())
     }
 
-    fn write_revised(&self, text: &str, out: &mut Vec<u8>) {
+    fn write_revised(&self, text: &[u8], out: &mut Vec<u8>) {
         use std::io::Write as _;
         if self.revision == Revision::ZERO {
-            return out.extend_from_slice(text.as_bytes());
+            return out.extend_from_slice(text);
         }
         let (before, after) = text.split_at(self.gap.min(text.len()));
-        out.extend_from_slice(before.as_bytes());
-        let (lead, trail) = match (before == "{", after.starts_with('}')) {
-            (false, _) => (",", ""),
-            (true, true) => ("", ""),
-            (true, false) => ("", ","),
+        out.extend_from_slice(before);
+        let (lead, trail): (&[u8], &[u8]) = match (before == b"{", after.starts_with(b"}")) {
+            (false, _) => (b",", b""),
+            (true, true) => (b"", b""),
+            (true, false) => (b"", b","),
         };
+        out.extend_from_slice(lead);
         // Writing to a Vec cannot fail.
-        let _ = write!(out, "{lead}\"resourceVersion\":\"{}\"{trail}", self.revision);
-        out.extend_from_slice(after.as_bytes());
+        let _ = write!(out, "\"resourceVersion\":\"{}\"", self.revision);
+        out.extend_from_slice(trail);
+        out.extend_from_slice(after);
     }
 }
 

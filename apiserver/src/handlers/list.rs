@@ -65,6 +65,8 @@ impl Call<'_> {
             _ => {
                 let definition = &self.resource.definition;
                 let kind = format!("{}List", definition.kind);
+                // In one piece, as growing a list of everything would copy it several times.
+                out.reserve(page.entries.iter().map(|entry| entry.value.len() + 64).sum());
                 head.write(&kind, self.resource.api_version(), &mut out)?;
                 write_items(stored, &mut out, |stored, out| {
                     stored.write("{\"metadata\":", out);

@@ -56,6 +56,7 @@ impl Store {
         entry: &Entry,
     ) -> Result<Option<Object>, Error> {
         managers::settle_times(&mut object, old);
+        object.meta.resource_version.clear();
         let value = object.to_stored();
         object.meta.resource_version.clone_from(&old.meta.resource_version);
         // A write that changes nothing takes no revision and wakes no watcher.

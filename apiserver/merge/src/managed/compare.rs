@@ -206,7 +206,7 @@ fn maps(
         // The node has been read by this type, so every key has one.
         let Some(of) = shape.value(key) else { continue };
         let inner = visit(of, old.map(|(_, value)| value), new.map(|(_, value)| value))?;
-        out.attach(|| PathElement::field(key), inner);
+        out.attach(|| shape.element(key), inner);
     }
 }
 

@@ -52,7 +52,7 @@ fn map(
         // The node has been read by this type, so every key has one.
         let Some(of) = shape.value(key) else { continue };
         let inner = visit(of, value)?;
-        let element = PathElement::field(key);
+        let element = shape.element(key);
         let is_hollow = match value {
             Node::Null => true,
             Node::Map(members) => members.is_empty(),

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use schema::{Form, ListType, Schema, Text};
 
+use super::element::PathElement;
+
 /// A type. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Type {
@@ -58,7 +60,8 @@ pub(crate) struct Map {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Declared {
-    pub(crate) name: Text,
+    /// Shared with every path that leads over the field.
+    pub(crate) name: Arc<str>,
     pub(crate) of: Type,
     /// As JSON text; fills in for a missing key of a list item.
     pub(crate) default: Option<String>,
@@ -79,7 +82,7 @@ impl Type {
             }
             Form::Object(object) => {
                 let declare = |field: &schema::Field| Declared {
-                    name: field.name.clone(),
+                    name: field.name.as_ref().into(),
                     of: Self::of(&field.schema),
                     default: field.schema.default_json().map(ToString::to_string),
                 };
@@ -174,6 +177,16 @@ impl<'a> MapShape<'a> {
         }
     }
 
+    /// The path element of a key.
+    pub(crate) fn element(self, key: &str) -> PathElement {
+        match self {
+            Self::Declared(map) if let Some(declared) = map.find(key) => {
+                PathElement::Field(declared.name.clone())
+            }
+            _ => PathElement::field(key),
+        }
+    }
+
     pub(crate) fn declares(self, key: &str) -> bool {
         matches!(self, Self::Declared(map) if map.find(key).is_some())
     }
@@ -182,6 +195,6 @@ impl<'a> MapShape<'a> {
 impl Map {
     pub(crate) fn find(&self, key: &str) -> Option<&Declared> {
         // Structs are small: comparing lengths and bytes in a row beats a search.
-        self.fields.iter().find(|declared| declared.name == key)
+        self.fields.iter().find(|declared| *declared.name == *key)
     }
 }

@@ -316,6 +316,9 @@ mod tests {
         assert_eq!(object.fields.get("x"), Some("[1, {\"y\":\"}\"}]"));
         assert_eq!(object.fields.get("z"), Some("null"));
         assert_eq!(object.fields.get("y"), None);
+        let spaced = Fields::new(" \"a\" : {\"b\":\",\"} ,\n\t\"c\":[]".into());
+        let members: Vec<_> = spaced.iter().collect();
+        assert_eq!(members, [("a", "{\"b\":\",\"}"), ("c", "[]")]);
     }
 
     #[test]

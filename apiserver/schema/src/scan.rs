@@ -8,6 +8,7 @@
 
 mod skip;
 mod text;
+mod token;
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -346,9 +346,18 @@ proptest! {
     }
 
     #[test]
+    fn white_space_goes_and_nothing_else(value in any_json(), blanks in "[ \t\r\n]{0,20}") {
+        // A line ends between tokens only: in strings it is escaped.
+        let spaced = serde_json::to_string_pretty(&value).unwrap().replace('\n', &blanks);
+        prop_assert_eq!(crate::json::compact(&spaced, 100).unwrap(), value.to_string());
+    }
+
+    #[test]
     fn arbitrary_json_decodes_or_names_a_type(value in any_json()) {
         match decode(&form(), &value.to_string(), Limits::default()) {
             Ok(decoded) => {
+                let members = decoded.members().map(|(name, value)| format!("\"{name}\":{value}"));
+                prop_assert_eq!(&decoded.fields, &members.collect::<Vec<_>>().join(","));
                 let whole = format!("{{\"metadata\":{},{}}}", decoded.metadata, decoded.fields);
                 prop_assert!(serde_json::from_str::<serde_json::Value>(&whole).is_ok(), "{}", whole);
             }

@@ -12,7 +12,8 @@ pub trait Random {
     fn below(&mut self, bound: u32) -> u32;
 }
 
-const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+/// In the order of ranges.
+const ALPHANUMERICS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 const DIGITS: &str = "0123456789";
 const SYMBOLS: &str = "~!@#$%^&*()-_+={}[]\\|<,>.?/\"';:`";
 
@@ -120,7 +121,7 @@ fn alphabet(class: &str) -> Result<Vec<u8>, String> {
             [from, b'-', to, tail @ ..]
                 if from.is_ascii_alphanumeric() && to.is_ascii_alphanumeric() =>
             {
-                members.extend(range(*from, *to)?);
+                members.extend_from_slice(range(*from, *to)?);
                 tail
             }
             [single, tail @ ..] => {
@@ -136,27 +137,34 @@ fn alphabet(class: &str) -> Result<Vec<u8>, String> {
 
 fn escaped(escape: u8) -> Option<&'static [&'static str]> {
     match escape {
-        b'w' => Some(&[LETTERS, DIGITS, "_"]),
+        b'w' => Some(&[ALPHANUMERICS, "_"]),
         b'd' => Some(&[DIGITS]),
-        b'a' => Some(&[LETTERS, DIGITS]),
+        b'a' => Some(&[ALPHANUMERICS]),
         b'A' => Some(&[SYMBOLS]),
         _ => None,
     }
 }
 
 /// Both ends included; the order is a to z, A to Z, 0 to 9.
-fn range(from: u8, to: u8) -> Result<impl Iterator<Item = u8>, String> {
-    let order = || LETTERS.bytes().chain(DIGITS.bytes());
-    let place = |byte| order().position(|other| other == byte);
+fn range(from: u8, to: u8) -> Result<&'static [u8], String> {
     match (place(from), place(to)) {
-        (Some(first), Some(last)) if first <= last => {
-            Ok(order().skip(first).take(last - first + 1))
-        }
+        (Some(first), Some(last)) if first <= last => Ok(&ALPHANUMERICS.as_bytes()[first..=last]),
         _ => {
             let (from, to) = (char::from(from), char::from(to));
             Err(format!("invalid range specified: {from}-{to}"))
         }
     }
+}
+
+/// Where a character stands among [`ALPHANUMERICS`].
+fn place(byte: u8) -> Option<usize> {
+    let (before, first) = match byte {
+        b'a'..=b'z' => (0, b'a'),
+        b'A'..=b'Z' => (26, b'A'),
+        b'0'..=b'9' => (52, b'0'),
+        _ => return None,
+    };
+    Some(before + usize::from(byte - first))
 }
 
 #[cfg(test)]

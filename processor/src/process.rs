@@ -150,7 +150,8 @@ impl<'a> Processed<'a> {
     /// without braces: `"message":..,"objects":[..],"parameters":[..],"labels":{..}`. Empty ones
     /// are left out, but `objects` is always there, `null` if the template has none.
     pub fn write_fields(&self, out: &mut Vec<u8>) {
-        let (mut before, mut behind) = (String::new(), String::with_capacity(self.tail_size()));
+        let mut before = String::with_capacity(self.message.len() + 64);
+        let mut behind = String::with_capacity(self.tail_size());
         if !self.message.is_empty() {
             before.push_str("\"message\":");
             push_string(&mut before, &self.message);

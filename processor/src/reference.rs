@@ -24,19 +24,29 @@ pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
-            let start = search::byte(bytes, from, b'$');
-            from = start + 1;
-            if *bytes.get(from)? == b'{' {
-                let name = name_at(text, from + 1);
-                // A name holds no `$`, so nothing between here and its end can start a reference.
-                from += 1 + name.len();
-                if !name.is_empty() && bytes.get(from) == Some(&b'}') {
-                    from += 1;
-                    return Some(Reference { start, end: from, name });
-                }
+            let dollar = search::byte(bytes, from, b'$');
+            if dollar == bytes.len() {
+                return None;
+            }
+            from = dollar + 1;
+            if let Some(reference) = reference_at(text, dollar) {
+                from = reference.end;
+                return Some(reference);
             }
         }
     })
+}
+
+/// The string reference that starts with the `$` at an offset.
+pub(crate) fn reference_at(text: &str, dollar: usize) -> Option<Reference<'_>> {
+    let bytes = text.as_bytes();
+    if bytes.get(dollar + 1) != Some(&b'{') {
+        return None;
+    }
+    let name = name_at(text, dollar + 2);
+    let end = dollar + 2 + name.len();
+    let is_reference = !name.is_empty() && bytes.get(end) == Some(&b'}');
+    is_reference.then_some(Reference { start: dollar, end: end + 1, name })
 }
 
 /// The name in a text that is `${{NAME}}` and nothing else.

@@ -87,7 +87,7 @@ impl<'a> Rewriter<'a> {
             at: 0,
             copied: 0,
             out: String::with_capacity(size),
-            members: Vec::new(),
+            members: Vec::with_capacity(32),
             edits: Edits::default(),
             budget: MAX_PROCESSED,
             strict: Strict::default(),
@@ -265,8 +265,14 @@ impl<'a> Rewriter<'a> {
 
     /// Copies everything before the cursor.
     fn flush(&mut self) {
-        self.out.push_str(&self.text[self.copied..self.at]);
-        self.copied = self.at;
+        self.copy_until(self.place());
+    }
+
+    /// Copies everything before a [place](Self::place) that has not been copied yet.
+    fn copy_until(&mut self, place: usize) {
+        let end = self.copied + (place - self.out.len());
+        self.out.push_str(&self.text[self.copied..end]);
+        self.copied = end;
     }
 
     /// Notes that `old`, a range of the output, will be what `write` appends.

@@ -84,8 +84,9 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Overrides {
 pub struct Values<'t> {
     /// One for each parameter of the template, in its order.
     list: Vec<Value<'t>>,
-    /// Indices into `list`, by [`order`]; a name that stands twice means the last one.
-    names: Vec<usize>,
+    /// By [`fingerprint`] and name, with indices into `list`. A name that stands twice means the
+    /// last one.
+    names: Vec<(u64, usize)>,
 }
 
 impl<'t> Values<'t> {
@@ -127,9 +128,9 @@ impl<'t> Values<'t> {
     }
 
     fn new(list: Vec<Value<'t>>) -> Self {
-        let mut names: Vec<usize> = (0..list.len()).collect();
-        names.sort_unstable_by_key(|&index| (order(list[index].name), Reverse(index)));
-        names.dedup_by_key(|index| list[*index].name);
+        let mut names: Vec<_> = list.iter().map(|value| fingerprint(value.name)).zip(0..).collect();
+        names.sort_unstable_by_key(|&(print, index)| (print, list[index].name, Reverse(index)));
+        names.dedup_by_key(|&mut (_, index)| list[index].name);
         Values { list, names }
     }
 
@@ -145,9 +146,11 @@ impl<'t> Values<'t> {
 
     /// Which parameter a reference to `name` means.
     pub(crate) fn index(&self, name: &str) -> Option<usize> {
-        let name = order(name);
-        let found = self.names.binary_search_by(|&index| order(self.list[index].name).cmp(&name));
-        found.ok().map(|place| self.names[place])
+        let sought = fingerprint(name);
+        let order = |&(print, index): &(u64, usize)| {
+            print.cmp(&sought).then_with(|| self.list[index].name.cmp(name))
+        };
+        self.names.binary_search_by(order).ok().map(|place| self.names[place].1)
     }
 
     /// The value of the parameter with that index.
@@ -161,9 +164,13 @@ impl<'t> Values<'t> {
     }
 }
 
-/// The order in which names are searched: by length first, which settles most comparisons.
-fn order(name: &str) -> (usize, &str) {
-    (name.len(), name)
+/// A number by which names are searched: it settles most comparisons, as names of one template
+/// mostly end differently, however alike they begin.
+fn fingerprint(name: &str) -> u64 {
+    match name.as_bytes().last_chunk() {
+        Some(end) => u64::from_le_bytes(*end),
+        None => name.bytes().fold(0, |print, byte| print << 8 | u64::from(byte)),
+    }
 }
 
 fn settle<'t>(

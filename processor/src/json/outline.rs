@@ -23,6 +23,9 @@ struct Entry {
     is_regular: bool,
 }
 
+/// As many objects as most templates have.
+const SOME: usize = 16;
+
 /// Places of one object, as offsets into its text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outline<'o> {
@@ -45,7 +48,6 @@ impl Outlines {
 }
 
 /// Reads objects and draws their outlines.
-#[derive(Default)]
 pub(crate) struct Surveyor<'t> {
     outlines: Outlines,
     /// The keys of all maps that are open, innermost last.
@@ -56,6 +58,16 @@ pub(crate) struct Surveyor<'t> {
 }
 
 impl<'t> Surveyor<'t> {
+    pub(crate) fn new() -> Self {
+        let outlines = Outlines {
+            list: Vec::with_capacity(SOME),
+            strings: Vec::with_capacity(4 * SOME),
+            ends: Vec::with_capacity(4 * SOME),
+        };
+        let keys = Vec::with_capacity(2 * SOME);
+        Surveyor { outlines, keys, start: 0, is_regular: false }
+    }
+
     pub(crate) fn into_outlines(self) -> Outlines {
         self.outlines
     }

@@ -182,7 +182,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads a string; the cursor stands on its first quote.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn string(&mut self) -> Result<Quoted<'t>, Syntax> {
         let start = self.at + 1;
         let marks = self.skip_string()?;
@@ -190,7 +190,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads a string of which only the marks matter.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn skip_string(&mut self) -> Result<Marks, Syntax> {
         let bytes = self.text.as_bytes();
         let end = plain_end(bytes, self.at + 1);
@@ -209,20 +209,16 @@ impl<'t> Scanner<'t> {
         loop {
             match bytes.get(at) {
                 Some(b'"') => break,
-                Some(b'$') => {
-                    marks.has_dollar = true;
-                    at += 1;
-                }
+                Some(b'$') => at += marks.note_dollar(),
                 Some(b'\\') => {
-                    marks.has_escape = true;
-                    marks.has_unicode_escape |= bytes.get(at + 1) == Some(&b'u');
+                    marks.note_escape(bytes.get(at + 1));
                     at = self.escape(at)?;
                 }
                 Some(_) => return Err(Syntax { at, defect: Defect::Control }),
                 None => return Err(Syntax { at, defect: Defect::Unclosed }),
             }
             // One dollar sign says it all, further ones are plain text.
-            at = if marks.has_dollar { text_end(bytes, at) } else { plain_end(bytes, at) };
+            at = if marks.has_dollar() { text_end(bytes, at) } else { plain_end(bytes, at) };
         }
         self.at = at + 1;
         Ok(marks)

@@ -42,24 +42,23 @@ const fn quotes_and_controls(word: Word) -> Word {
 }
 
 /// The first byte at or after `at` that `marks` finds, else the end. `found` is one that it finds.
-#[inline]
-fn first(bytes: &[u8], mut at: usize, found: u8, marks: impl Fn(Word) -> Word) -> usize {
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        match place(*word, &marks) {
-            Some(place) => return at + place,
-            None => at += SIZE,
+#[inline(always)]
+fn first(bytes: &[u8], at: usize, found: u8, marks: impl Fn(Word) -> Word) -> usize {
+    let (words, rest) = bytes.get(at..).unwrap_or_default().as_chunks();
+    for (index, word) in words.iter().enumerate() {
+        if let Some(place) = place(*word, &marks) {
+            return at + index * SIZE + place;
         }
     }
-    last(bytes, at, found, marks)
+    bytes.len() - rest.len() + last(rest, found, marks)
 }
 
-/// As [`first`], where less than a word is left: it is filled up with what is looked for.
+/// As [`first`] in less than a word: it is filled up with what is looked for.
 #[cold]
-fn last(bytes: &[u8], at: usize, found: u8, marks: impl Fn(Word) -> Word) -> usize {
-    let rest = bytes.get(at..).unwrap_or_default();
+fn last(rest: &[u8], found: u8, marks: impl Fn(Word) -> Word) -> usize {
     let mut word = [found; SIZE];
     word[..rest.len()].copy_from_slice(rest);
-    at + place(word, marks).unwrap_or(rest.len())
+    place(word, marks).unwrap_or(rest.len())
 }
 
 #[inline]

@@ -14,37 +14,63 @@ pub(crate) struct Quoted<'t> {
     marks: Marks,
 }
 
-/// What there is in a string besides plain text.
+/// What there is in a string besides plain text. A set of bits: results hold it in a register.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
-    pub(crate) has_dollar: bool,
-    pub(crate) has_escape: bool,
-    /// `\u0024` is a dollar sign and `\ud800` is nothing: such strings are decoded first.
-    pub(crate) has_unicode_escape: bool,
-}
+pub(crate) struct Marks(u8);
 
 impl Marks {
+    const DOLLAR: u8 = 1;
+    const ESCAPE: u8 = 2;
+    const UNICODE_ESCAPE: u8 = 4;
+
     fn of(content: &str) -> Self {
         let bytes = content.as_bytes();
         let mut marks = Marks::default();
         let mut at = plain_end(bytes, 0);
         while let Some(&byte) = bytes.get(at) {
-            let is_escape = byte == b'\\';
-            marks.has_dollar |= byte == b'$';
-            marks.has_escape |= is_escape;
-            marks.has_unicode_escape |= is_escape && bytes.get(at + 1) == Some(&b'u');
-            at = plain_end(bytes, at + 1 + usize::from(is_escape));
+            at += match byte {
+                b'\\' => marks.note_escape(bytes.get(at + 1)),
+                b'$' => marks.note_dollar(),
+                _ => 1,
+            };
+            at = plain_end(bytes, at);
         }
         marks
     }
 
+    /// Returns how long it is, at least.
+    pub(super) fn note_dollar(&mut self) -> usize {
+        self.0 |= Self::DOLLAR;
+        1
+    }
+
+    /// Returns how long it is, at least.
+    pub(super) fn note_escape(&mut self, name: Option<&u8>) -> usize {
+        let unicode = if name == Some(&b'u') { Self::UNICODE_ESCAPE } else { 0 };
+        self.0 |= Self::ESCAPE | unicode;
+        2
+    }
+
     pub(crate) fn is_plain(self) -> bool {
-        self == Marks::default()
+        self.0 == 0
+    }
+
+    pub(crate) fn has_dollar(self) -> bool {
+        self.0 & Self::DOLLAR != 0
+    }
+
+    fn has_escape(self) -> bool {
+        self.0 & Self::ESCAPE != 0
+    }
+
+    /// `\u0024` is a dollar sign and `\ud800` is nothing: such strings are decoded first.
+    pub(crate) fn has_unicode_escape(self) -> bool {
+        self.0 & Self::UNICODE_ESCAPE != 0
     }
 
     /// Whether the string may hold a reference, or something that is no character.
     pub(crate) fn is_to_rewrite(self) -> bool {
-        self.has_dollar || self.has_unicode_escape
+        self.0 & (Self::DOLLAR | Self::UNICODE_ESCAPE) != 0
     }
 }
 
@@ -71,7 +97,7 @@ impl<'t> Quoted<'t> {
     /// The characters that the string means; borrowed unless it has an escape.
     #[inline]
     pub(crate) fn decode(self) -> Cow<'t, str> {
-        if self.marks.has_escape {
+        if self.marks.has_escape() {
             Cow::Owned(unescaped(self.content))
         } else {
             Cow::Borrowed(self.content)
@@ -124,37 +150,48 @@ fn unescape_unit<'t>(digits: &'t str, text: &mut String) -> &'t str {
 
 /// The content of the JSON string that means `text`; borrowed when nothing needs an escape.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    let mut run = text_end(text.as_bytes(), 0);
-    if run == text.len() {
+    if text_end(text.as_bytes(), 0) == text.len() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
-    let mut rest = text;
-    while run < rest.len() {
-        out.push_str(&rest[..run]);
-        match rest.as_bytes()[run] {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            control => {
-                out.push_str("\\u00");
-                out.push(char::from(b'0' + (control >> 4)));
-                out.push(char::from(b"0123456789abcdef"[usize::from(control & 15)]));
-            }
-        }
-        rest = &rest[run + 1..];
-        run = text_end(rest.as_bytes(), 0);
-    }
-    out.push_str(rest);
+    push_escaped(&mut out, text);
     Cow::Owned(out)
+}
+
+/// Appends the content of the JSON string that means `text`.
+fn push_escaped(out: &mut String, text: &str) {
+    let mut rest = text;
+    loop {
+        let run = text_end(rest.as_bytes(), 0);
+        out.push_str(&rest[..run]);
+        let Some(&special) = rest.as_bytes().get(run) else {
+            return;
+        };
+        push_escape(out, special);
+        rest = &rest[run + 1..];
+    }
+}
+
+fn push_escape(out: &mut String, special: u8) {
+    match special {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        control => {
+            out.push_str("\\u00");
+            out.push(char::from(b'0' + (control >> 4)));
+            out.push(char::from(b"0123456789abcdef"[usize::from(control & 15)]));
+        }
+    }
 }
 
 /// Appends the JSON string that means `text`.
 pub(crate) fn push_string(out: &mut String, text: &str) {
+    out.reserve(text.len() + 2);
     out.push('"');
-    out.push_str(&escape(text));
+    push_escaped(out, text);
     out.push('"');
 }
 

@@ -30,7 +30,8 @@ struct Label {
 impl Labels {
     pub(crate) fn new(labels: &BTreeMap<Cow<str>, Cow<str>>) -> Self {
         let mut list = Vec::with_capacity(labels.len());
-        let mut members = String::new();
+        let size = labels.iter().map(|(name, text)| name.len() + text.len() + 8).sum();
+        let mut members = String::with_capacity(size);
         for (name, text) in labels {
             let mut value = String::with_capacity(text.len() + 2);
             push_string(&mut value, text);

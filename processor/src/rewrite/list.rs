@@ -27,7 +27,7 @@ impl<'a> Rewriter<'a> {
         })?;
         raw.check()?;
         self.flush();
-        self.identify(&mut map)?;
+        self.identify(&mut map, None)?;
         if self.labels.is_some() {
             return Err(Fault::new(What::LabelsOnList));
         }
@@ -37,9 +37,9 @@ impl<'a> Rewriter<'a> {
     fn items(&mut self, list: &Raw<'a>) -> Result<Wrote> {
         match self.byte() {
             b'[' => {
-                let item_kind = list.kind.strip_suffix("List").unwrap_or(&list.kind);
+                let item_kind = list.kind().strip_suffix("List").unwrap_or(list.kind());
                 let inherited = Inherited {
-                    api_version: self.rewritten(&list.api_version)?,
+                    api_version: self.rewritten(list.api_version())?,
                     kind: self.rewritten(item_kind)?,
                 };
                 self.list(|this| this.item(&inherited))
@@ -65,7 +65,7 @@ impl<'a> Rewriter<'a> {
             }
         }
         let raw = Raw::read(self.peek());
-        let inherits = raw.kind.is_empty() && raw.api_version.is_empty();
+        let inherits = raw.kind().is_empty() && raw.api_version().is_empty();
         let mut map = self.map(|this, index| {
             let Member { name, renamed, .. } = &this.members[index];
             match (&**name, inherits && renamed.is_none()) {

@@ -33,7 +33,7 @@ pub(super) struct Map {
     /// Index of its first member on the stack.
     pub(super) first: usize,
     /// Where a new member goes, after all that are there.
-    end: usize,
+    pub(super) end: usize,
     is_empty: bool,
     /// Whether members have been cut out.
     pub(super) is_thinned: bool,
@@ -75,13 +75,18 @@ impl<'a> Rewriter<'a> {
 
     /// Adds members at the end of a map: `write` appends `"key":value`.
     pub(super) fn insert(&mut self, map: &mut Map, write: impl FnOnce(&mut String)) -> Result<()> {
-        let comma = !std::mem::replace(&mut map.is_empty, false);
-        self.put(map.end..map.end, |text| {
-            if comma {
-                text.push(',');
-            }
-            write(text);
-        })
+        let comma = if std::mem::replace(&mut map.is_empty, false) { "" } else { "," };
+        if map.end < self.out.len() {
+            return self.put(map.end..map.end, |text| {
+                text.push_str(comma);
+                write(text);
+            });
+        }
+        self.copy_until(map.end);
+        self.out.push_str(comma);
+        write(&mut self.out);
+        let before = std::mem::replace(&mut map.end, self.out.len());
+        self.spend(self.out.len() - before)
     }
 }
 

@@ -21,10 +21,10 @@ use crate::values::Form;
 /// What an object says before substitution. Of a key that is repeated the last one counts.
 #[derive(Default)]
 pub(super) struct Raw<'a> {
-    /// Empty unless a string.
-    pub(super) kind: Cow<'a, str>,
-    /// Empty unless a string.
-    pub(super) api_version: Cow<'a, str>,
+    /// None unless a string.
+    kind: Option<Cow<'a, str>>,
+    /// None unless a string.
+    api_version: Option<Cow<'a, str>>,
     has_metadata: bool,
 }
 
@@ -43,16 +43,33 @@ impl<'a> Raw<'a> {
 
     pub(super) fn see(&mut self, key: &str, value: Json<'a>) {
         match key {
-            "kind" => self.kind = text_of(value.as_str()).unwrap_or_default(),
-            "apiVersion" => self.api_version = text_of(value.as_str()).unwrap_or_default(),
+            "kind" => self.kind = text_of(value.as_str()),
+            "apiVersion" => self.api_version = text_of(value.as_str()),
             "metadata" => self.has_metadata = true,
             _ => {}
         }
     }
 
+    /// Empty unless a string.
+    pub(super) fn kind(&self) -> &str {
+        self.kind.as_deref().unwrap_or_default()
+    }
+
+    /// Empty unless a string.
+    pub(super) fn api_version(&self) -> &str {
+        self.api_version.as_deref().unwrap_or_default()
+    }
+
+    /// Whether substitution leaves `apiVersion` and `kind` as they are.
+    fn is_settled(&self) -> bool {
+        let mut bytes = self.kind().bytes().chain(self.api_version().bytes());
+        bytes.all(|byte| byte != b'$')
+    }
+
     /// A kind must be there, and an `apiVersion` that is no group and version hides it.
     pub(super) fn check(&self) -> Result<()> {
-        if self.kind.is_empty() || self.api_version.matches('/').count() > 1 {
+        let slashes = self.api_version().bytes().filter(|&byte| byte == b'/').count();
+        if self.kind().is_empty() || slashes > 1 {
             return Err(Fault::new(What::MissingKind));
         }
         Ok(())
@@ -161,9 +178,13 @@ impl<'a> Rewriter<'a> {
             }
         })?;
         raw.check()?;
+        // Up to its closing bracket, before which members may have to be added.
+        self.copy_until(map.end);
+        let settled = self.outline.is_some() && raw.is_settled();
+        self.identify(&mut map, settled.then_some(&raw))?;
+        self.label_object(&mut map)?;
         self.flush();
-        self.identify(&mut map)?;
-        self.label_object(&mut map)
+        Ok(())
     }
 
     /// Rewrites the value of a member of the object: with an outline only the strings in it that may
@@ -245,24 +266,19 @@ impl<'a> Rewriter<'a> {
 
     // === Identity ===
 
-    /// Writes `apiVersion` and `kind` as the server would after reading them.
-    pub(super) fn identify(&mut self, map: &mut Map) -> Result<()> {
+    /// Writes `apiVersion` and `kind` as the server would after reading them: from the output,
+    /// unless they are known to stand there as they did in the input.
+    pub(super) fn identify(&mut self, map: &mut Map, settled: Option<&Raw>) -> Result<()> {
         let text = |name| {
             let member = self.find(map, name)?;
             text_of(&self.out[member.value..member.end])
         };
-        let (api_version, kind) = (text("apiVersion"), text("kind"));
-        let (new_version, new_kind) = identity(
-            api_version.as_deref().unwrap_or_default(),
-            kind.as_deref().unwrap_or_default(),
-        );
-        let changed = |old: &Option<Cow<str>>, new: Cow<str>| {
-            (old.as_ref() != Some(&new)).then(|| new.into_owned())
+        let [api_version, kind] = match settled {
+            Some(raw) => changes(raw.api_version.as_deref(), raw.kind.as_deref()),
+            None => changes(text("apiVersion").as_deref(), text("kind").as_deref()),
         };
-        let new_version = changed(&api_version, new_version);
-        let new_kind = changed(&kind, new_kind);
-        for (name, text) in [("apiVersion", new_version), ("kind", new_kind)] {
-            if let Some(text) = text {
+        for (name, change) in [("apiVersion", api_version), ("kind", kind)] {
+            if let Some(text) = change {
                 self.set(map, name, &text)?;
             }
         }
@@ -283,17 +299,27 @@ impl<'a> Rewriter<'a> {
     }
 }
 
+/// What `apiVersion` and `kind` become, where that is not what they are.
+fn changes(api_version: Option<&str>, kind: Option<&str>) -> [Option<String>; 2] {
+    let (new_version, new_kind) =
+        identity(api_version.unwrap_or_default(), kind.unwrap_or_default());
+    let changed = |old: Option<&str>, new: &str| (old != Some(new)).then(|| new.to_owned());
+    [changed(api_version, &new_version), changed(kind, new_kind)]
+}
+
 /// `apiVersion` and `kind` after a round through group, version and kind.
-fn identity<'s>(api_version: &'s str, kind: &'s str) -> (Cow<'s, str>, Cow<'s, str>) {
-    let (group, version) = match api_version.split_once('/') {
-        Some((_, rest)) if rest.contains('/') => return (Cow::Borrowed(""), Cow::Borrowed("")),
+fn identity<'s>(api_version: &'s str, kind: &'s str) -> (Cow<'s, str>, &'s str) {
+    let slash = api_version.bytes().position(|byte| byte == b'/');
+    let (group, version) = match slash.map(|at| (&api_version[..at], &api_version[at + 1..])) {
+        Some((_, rest)) if rest.contains('/') => return (Cow::Borrowed(""), ""),
         Some((group, version)) => (group, version),
         None => ("", api_version),
     };
-    let api_version = match (group, group_of(kind)) {
-        ("", Some(legacy)) => Cow::Owned(format!("{legacy}/{version}")),
-        ("", None) => Cow::Borrowed(version),
-        _ => Cow::Borrowed(api_version),
-    };
-    (api_version, Cow::Borrowed(kind))
+    if !group.is_empty() {
+        return (Cow::Borrowed(api_version), kind);
+    }
+    match group_of(kind) {
+        Some(legacy) => (Cow::Owned(format!("{legacy}/{version}")), kind),
+        None => (Cow::Borrowed(version), kind),
+    }
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{Fault, Result, Rewriter, What, Wrote};
-use crate::json::{Marks, Quoted, Scanner, string};
-use crate::reference::{references, whole};
+use crate::json::{Marks, Quoted, Scanner, search, string};
+use crate::reference::{reference_at, references, whole};
 use crate::values::{Form, Value, Values};
 
 /// A string of the input.
@@ -41,7 +41,7 @@ impl<'a> Rewriter<'a> {
                 Ok((Cow::Owned(name), Some(literal.content.decode().into())))
             }
             None => {
-                if literal.marks.has_unicode_escape {
+                if literal.marks.has_unicode_escape() {
                     self.replace(literal.start, literal.end, &content)?;
                 }
                 Ok((literal.content.decode(), None))
@@ -60,20 +60,34 @@ impl<'a> Rewriter<'a> {
             return self.form(value, &literal);
         }
         match content {
-            Cow::Borrowed(content) => {
-                for reference in references(content) {
-                    if let Some(value) = self.lookup(reference.name) {
-                        let start = literal.start + reference.start;
-                        self.replace(start, literal.start + reference.end, value.escaped())?;
-                    }
-                }
-            }
+            Cow::Borrowed(_) => self.replace_references(literal.start)?,
             Cow::Owned(content) => {
                 let text = self.substituted(&content)?.unwrap_or(content);
                 self.replace(literal.start, literal.end, &text)?;
             }
         }
         Ok(Wrote::Text)
+    }
+
+    /// Replaces the references from `at` to the end of the string that is there.
+    fn replace_references(&mut self, mut at: usize) -> Result<()> {
+        let text = self.text;
+        loop {
+            at = search::plain_end(text.as_bytes(), at);
+            match text.as_bytes()[at] {
+                b'$' => match reference_at(text, at) {
+                    Some(reference) => {
+                        if let Some(value) = self.lookup(reference.name) {
+                            self.replace(at, reference.end, value.escaped())?;
+                        }
+                        at = reference.end;
+                    }
+                    None => at += 1,
+                },
+                b'\\' => at += 2,
+                _ => return Ok(()),
+            }
+        }
     }
 
     /// Writes what a whole-string reference stands for, in place of the string and its quotes.
@@ -153,7 +167,7 @@ impl<'a> Rewriter<'a> {
 impl<'a> Literal<'a> {
     /// The content with every `\u` escape decoded, so that references can be found in it.
     pub(super) fn canonical(&self) -> Cow<'a, str> {
-        if self.marks.has_unicode_escape {
+        if self.marks.has_unicode_escape() {
             Cow::Owned(string::escape(&self.content.decode()).into_owned())
         } else {
             Cow::Borrowed(self.content.as_str())
@@ -181,6 +195,9 @@ pub(crate) fn substitute<'s, 'a>(
     let mut copied = 0;
     for reference in references(text) {
         if let Some(value) = values.get(reference.name) {
+            if copied == 0 {
+                out.reserve(text.len() + 32);
+            }
             out.push_str(&text[copied..reference.start]);
             out.push_str(spelling(value));
             copied = reference.end;

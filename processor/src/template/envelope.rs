@@ -92,8 +92,8 @@ impl<'t> Template<'t> {
         if !enter(scanner, b'[', target)? {
             return Ok(());
         }
-        let mut objects = Vec::new();
-        let mut surveyor = Surveyor::default();
+        let mut objects = Vec::with_capacity(16);
+        let mut surveyor = Surveyor::new();
         scanner.elements(|scanner| {
             objects.push(match self.dialect {
                 Dialect::OpenShift => surveyor.value(scanner)?,
@@ -113,6 +113,7 @@ impl<'t> Template<'t> {
         if !enter(scanner, b'[', target)? {
             return Ok(());
         }
+        self.parameters.reserve(16);
         scanner.elements(|scanner| {
             let parameter = self.read_parameter(scanner)?;
             self.parameters.push(parameter);

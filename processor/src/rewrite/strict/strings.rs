@@ -38,7 +38,7 @@ impl<'a> Rewriter<'a> {
             self.complain_of_undefined(literal.start, undefined);
         }
         if !replaced.is_changed {
-            if literal.marks.has_unicode_escape {
+            if literal.marks.has_unicode_escape() {
                 // A lone surrogate must not get through.
                 self.replace(literal.start, literal.end, &string::escape(&name))?;
             }

@@ -10,9 +10,9 @@ use apiserver::environment::System;
 use apiserver::object::Object;
 use apiserver::openapi::Info;
 use apiserver::resource::{ApiGroup, ApiVersion, Definition, Resource, Serves, Strategy};
+use apiserver::resource::{Cell, Column};
 use apiserver::schema::Schema;
 use apiserver::storage::{Cache, Memory, cache};
-use apiserver::table::{Cell, Column};
 use apiserver::{authz, field, server::Server, store::Store, tls, version::Version};
 
 struct Notes;

@@ -8,7 +8,7 @@ use http::Request;
 use prometheus_client::metrics::counter::Counter;
 
 use crate::authn::User;
-use crate::chain::{Dispatch, Response};
+use crate::chain::Dispatch;
 use crate::codec::negotiate::Wish;
 use crate::codec::{answer, gzip};
 use crate::discovery::Discovery;
@@ -18,6 +18,7 @@ use crate::metrics::{Metrics, ResourceLabels, StoredResource};
 use crate::openapi::{Info, OpenApi};
 use crate::request::RequestInfo;
 use crate::resource::{self, ApiGroup, Kinds, Resource};
+use crate::response::Response;
 use crate::status::Error;
 use crate::store::{self, Store};
 

@@ -24,17 +24,12 @@ use crate::health::Health;
 use crate::limits::{Body, InFlight, Limits, Place};
 use crate::metrics::{self, Metrics, Route};
 use crate::request::RequestInfo;
+use crate::response::Response;
 use crate::status::Error;
 use crate::stop::{Phase, Stop};
 use crate::version::Version;
 
 use self::fixed::FixedPaths;
-
-/// The body of an answer.
-pub use axum::body::Body as ResponseBody;
-
-/// An answer.
-pub type Response = http::Response<ResponseBody>;
 
 /// What stands behind the filters: discovery, OpenAPI and the resources.
 ///

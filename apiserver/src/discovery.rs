@@ -15,12 +15,12 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::chain::Response;
 use crate::codec::negotiate::{self, Wish};
 use crate::codec::{Offer, Transform, Warnings, answer};
 use crate::document::Document;
 use crate::request::RequestInfo;
 use crate::resource::{ApiGroup, ApiVersion, Definition, Resource, Scope, Serves, Subresource};
+use crate::response::Response;
 use crate::status::Error;
 
 /// The discovery documents of a server.

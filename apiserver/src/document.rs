@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;
 use sha2::{Digest as _, Sha512};
 
-use crate::chain::{Response, ResponseBody};
+use crate::response::{Response, ResponseBody};
 
 /// JSON text and its hash.
 pub(crate) struct Document {

@@ -17,7 +17,6 @@ use http::{HeaderMap, StatusCode};
 use prometheus_client::metrics::counter::Counter;
 
 use crate::authn::User;
-use crate::chain::Response;
 use crate::codec::negotiate::{self, MetaVersion, Wish};
 use crate::codec::{Accepted, Offer, Transform, Warnings, answer};
 use crate::limits::Body;
@@ -25,6 +24,7 @@ use crate::object::{Object, Stored};
 use crate::options::WriteOptions;
 use crate::request::{RequestInfo, Verb};
 use crate::resource::{Context, FieldValidation, Kinds, Resource, Scope, Serves};
+use crate::response::Response;
 use crate::status::Error;
 use crate::store::Store;
 use crate::table::{self, IncludeObject, Rows};

@@ -10,9 +10,9 @@ use futures::future::BoxFuture;
 use http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, StatusCode};
 
-use crate::chain::{Response, ResponseBody};
 use crate::field::quote;
 use crate::request::Query;
+use crate::response::{Response, ResponseBody};
 
 /// What a check of this kind says about the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

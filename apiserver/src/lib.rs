@@ -10,6 +10,7 @@ pub mod authz;
 pub mod chain;
 pub mod limits;
 pub mod request;
+pub mod response;
 
 pub mod api;
 pub mod discovery;

@@ -22,8 +22,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
-use crate::chain::{Response, ResponseBody};
 use crate::request::{RequestInfo, Verb};
+use crate::response::{Response, ResponseBody};
 use crate::version::Version;
 
 use self::objects::Objects;

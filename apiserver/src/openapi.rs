@@ -5,6 +5,7 @@
 //! one for all, merged by the aggregator with everybody else's. Both are made once, when the server
 //! starts, from the resources' schemas: the same that decode bodies. Protobuf is not served.
 
+mod discovery;
 mod operation;
 mod parameter;
 mod resource;
@@ -18,12 +19,12 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::chain::{Response, ResponseBody};
 use crate::codec::answer;
 use crate::codec::negotiate::Wish;
 use crate::document::Document;
 use crate::request::RequestInfo;
 use crate::resource::ApiGroup;
+use crate::response::{Response, ResponseBody};
 use crate::status::{Error, Reason};
 
 use self::operation::{Kind, Operation};
@@ -65,14 +66,14 @@ impl OpenApi {
         let mut all = operation::Api::default();
         // Only what is ours: the aggregator takes every key for a claim.
         for group in groups {
-            let mut described = operation::Api::of_group(group);
+            let mut described = discovery::group(group);
             v3.insert(
                 format!("apis/{}", group.name),
                 Document::new(&v3::document(&info, &described)),
             );
             all.append(&mut described);
             for version in &group.versions {
-                let mut served = operation::Api::of_version(group, version);
+                let mut served = discovery::version(group, version);
                 let path = format!("apis/{}/{}", group.name, version.name);
                 v3.insert(path, Document::new(&v3::document(&info, &served)));
                 all.append(&mut served);

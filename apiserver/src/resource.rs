@@ -1,6 +1,8 @@
 //! What a resource says of itself: names, schema, rules. The verbs are written once, in
 //! [`crate::handlers`]; here stands only what is peculiar to one resource.
 
+mod column;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -13,7 +15,8 @@ use crate::authn::User;
 use crate::field;
 use crate::object::Object;
 use crate::status::{Error, Subject};
-use crate::table::{Cell, Column};
+
+pub use self::column::{Cell, Column};
 
 /// Where the objects of a resource live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

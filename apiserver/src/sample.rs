@@ -6,13 +6,13 @@ use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use schema::Schema;
 
-use crate::chain::Response;
 use crate::field;
 use crate::object::Object;
 use crate::resource::{
     Action, ApiGroup, ApiVersion, Context, Create, Definition, Get, Post, Resource, Scope, Serves,
     Strategy, Subresource,
 };
+use crate::response::Response;
 use crate::status::Error;
 
 const GROUP: &str = "shop.example";

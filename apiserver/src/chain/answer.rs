@@ -9,7 +9,7 @@ use crate::codec::negotiate::Wish;
 use crate::request::RequestInfo;
 use crate::status::{Error, Reason};
 
-use super::{Response, ResponseBody};
+use crate::response::{Response, ResponseBody};
 
 /// Ties a request to the audit logs of every server it passes.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");

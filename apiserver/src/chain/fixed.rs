@@ -17,7 +17,8 @@ use crate::status::Error;
 use crate::stop::{Phase, Stop};
 use crate::version::Version;
 
-use super::{Dispatch, Response, ResponseBody, answer};
+use super::{Dispatch, answer};
+use crate::response::{Response, ResponseBody};
 
 /// Marks the answer of the router to a path it does not know.
 #[derive(Clone)]

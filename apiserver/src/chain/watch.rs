@@ -11,7 +11,7 @@ use http_body::Frame;
 use crate::metrics::Open;
 use crate::stop::{Phase, Stop};
 
-use super::ResponseBody;
+use crate::response::ResponseBody;
 
 /// A stream of events that ends when the server stops, as if the handler had ended it: the client
 /// sees a complete answer and comes back elsewhere.

@@ -6,7 +6,7 @@ use http::{HeaderValue, StatusCode};
 
 use super::negotiate::{self, Accepted, Media, Wish};
 use super::{Warnings, pretty};
-use crate::chain::{Response, ResponseBody};
+use crate::response::{Response, ResponseBody};
 use crate::status::Error;
 
 /// Answers JSON text in the accepted encoding.

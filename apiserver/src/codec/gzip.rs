@@ -7,8 +7,8 @@ use flate2::write::GzEncoder;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, VARY};
 use http::{HeaderMap, HeaderValue};
 
-use crate::chain::{Response, ResponseBody};
 use crate::limits::heavy;
+use crate::response::{Response, ResponseBody};
 use crate::status::Error;
 
 /// Smaller answers are sent as they are: upstream's `defaultGzipThresholdBytes`.

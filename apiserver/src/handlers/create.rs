@@ -3,11 +3,11 @@
 use http::StatusCode;
 
 use super::Call;
-use crate::chain::Response;
 use crate::codec::{Warnings, body};
 use crate::limits::Body;
 use crate::managers;
 use crate::resource::Serves;
+use crate::response::Response;
 use crate::status::Error;
 
 impl Call<'_> {

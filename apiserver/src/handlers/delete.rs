@@ -4,12 +4,12 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 
 use super::Call;
-use crate::chain::Response;
 use crate::codec::{Warnings, answer, body};
 use crate::field::{self, quote};
 use crate::limits::Body;
 use crate::options::{dry_run, parse_uint, refuse};
 use crate::request::Query;
+use crate::response::Response;
 use crate::status::{Details, Error};
 use crate::store::{Deleted, Preconditions, Propagation};
 

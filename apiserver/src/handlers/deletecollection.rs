@@ -3,11 +3,11 @@
 use storage::Entry;
 
 use super::Call;
-use crate::chain::Response;
 use crate::codec::negotiate::{self, Offer};
 use crate::limits::Body;
 use crate::options::ListOptions;
 use crate::resource::{Context, FieldValidation};
+use crate::response::Response;
 use crate::status::{Error, Reason};
 
 impl Call<'_> {

@@ -3,10 +3,10 @@
 use http::StatusCode;
 
 use super::Call;
-use crate::chain::Response;
 use crate::codec::Warnings;
 use crate::object::Stored;
 use crate::options::Wanted;
+use crate::response::Response;
 use crate::status::Error;
 
 impl Call<'_> {

@@ -8,12 +8,12 @@ use serde::Deserialize;
 use storage::{Entry, Key, Prefix, Snapshot};
 
 use super::{Call, ListHead};
-use crate::chain::Response;
 use crate::codec::negotiate;
 use crate::codec::{Accepted, Offer, Transform, Warnings, answer};
 use crate::continuation::{Continuation, Revision};
 use crate::object::Stored;
 use crate::options::{ListOptions, Match, Wanted};
+use crate::response::Response;
 use crate::selector::Selector;
 use crate::status::Error;
 use crate::store::{prefix, storage_error};

@@ -7,13 +7,13 @@ use merge::{PatchError, Patched};
 use serde_json::value::RawValue;
 
 use super::Call;
-use crate::chain::Response;
 use crate::codec::negotiate::{self, PatchType};
 use crate::codec::{Warnings, body};
 use crate::field::{self, quote};
 use crate::limits::Body;
 use crate::managers;
 use crate::options::WriteOptions;
+use crate::response::Response;
 use crate::status::{Error, Reason, Subject};
 use crate::store::Revised;
 

@@ -3,7 +3,6 @@
 use http::StatusCode;
 
 use super::Call;
-use crate::chain::Response;
 use crate::codec::negotiate::{self, Offer};
 use crate::codec::{Warnings, answer, body};
 use crate::limits::Body;
@@ -11,6 +10,7 @@ use crate::object::Stored;
 use crate::options::Wanted;
 use crate::request::Verb;
 use crate::resource::{Action, Get, Post, Subresource};
+use crate::response::Response;
 use crate::status::Error;
 
 impl Call<'_> {

@@ -3,10 +3,10 @@
 use http::StatusCode;
 
 use super::Call;
-use crate::chain::Response;
 use crate::codec::{Warnings, body};
 use crate::limits::Body;
 use crate::managers;
+use crate::response::Response;
 use crate::status::Error;
 use crate::store::Revised;
 

@@ -19,9 +19,9 @@ use tokio::time::{Instant, sleep_until};
 
 use self::encode::Encoder;
 use super::Call;
-use crate::chain::{Response, ResponseBody};
 use crate::codec::negotiate;
 use crate::options::{ListOptions, Wanted};
+use crate::response::{Response, ResponseBody};
 use crate::status::Error;
 use crate::store::{Store, storage_error};
 

@@ -1,11 +1,9 @@
 //! The operations of an API, before either version of OpenAPI writes them down. There is one for every
 //! verb that discovery lists; what is answered under several codes is told for the usual one.
 
-use schema::{Schema, meta};
+use schema::Schema;
 
 use super::parameter::Parameter;
-use super::resource::{self, Place};
-use crate::resource::{ApiGroup, ApiVersion};
 
 /// What bodies may be, and what answers can be.
 pub(super) const MEDIA: &[&str] = &["application/json", "application/yaml"];
@@ -83,34 +81,6 @@ impl Success {
 }
 
 impl Api {
-    /// What `/apis/G` answers.
-    pub(super) fn of_group(group: &ApiGroup) -> Self {
-        let schema = meta::api_group();
-        let operation = Operation {
-            id: format!("get{}APIGroup", camel(group.name)),
-            tag: lower_first(&camel(group.name)),
-            ..discovery(format!("/apis/{}/", group.name), "Reads the group's versions.", &schema)
-        };
-        Self { operations: vec![operation], schemas: vec![schema] }
-    }
-
-    /// What `/apis/G/V` and everything below it answer.
-    pub(super) fn of_version(group: &ApiGroup, version: &ApiVersion) -> Self {
-        let schema = meta::api_resource_list();
-        let place = Place::new(group.name, version.name);
-        let path = format!("/apis/{}/{}/", group.name, version.name);
-        let operation = Operation {
-            id: format!("get{}APIResources", place.prefix),
-            tag: place.tag.clone(),
-            ..discovery(path, "Reads the version's resources.", &schema)
-        };
-        let mut api = Self { operations: vec![operation], schemas: vec![schema] };
-        for resource in &version.resources {
-            resource::describe(&mut api, &place, resource);
-        }
-        api
-    }
-
     /// Moves everything out of `other`.
     pub(super) fn append(&mut self, other: &mut Self) {
         self.operations.append(&mut other.operations);
@@ -128,21 +98,19 @@ impl Api {
     }
 }
 
-fn discovery(path: String, description: &str, schema: &Schema) -> Operation {
-    Operation {
-        path,
-        method: "get",
-        id: String::new(),
-        tag: String::new(),
-        description: description.to_owned(),
-        about: None,
-        parameters: &[],
-        body: None,
-        success: Success::Ok,
-        answer: schema
-            .definition()
-            .map_or(Content::Object, |name| Content::Defined(name.to_owned())),
-        produces: MEDIA,
+/// What the operations of an API version share.
+pub(super) struct Place {
+    /// In names: `ShopExampleV1`.
+    pub(super) prefix: String,
+    /// `shopExample_v1`.
+    pub(super) tag: String,
+}
+
+impl Place {
+    pub(super) fn new(group: &str, version: &str) -> Self {
+        let group = camel(group);
+        let tag = format!("{}_{version}", lower_first(&group));
+        Self { prefix: format!("{group}{}", camel(version)), tag }
     }
 }
 

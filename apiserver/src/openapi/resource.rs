@@ -2,7 +2,7 @@
 
 use schema::{Schema, meta};
 
-use super::operation::{Api, Body, Content, Kind, MEDIA, Operation, Success, camel, lower_first};
+use super::operation::{Api, Body, Content, Kind, MEDIA, Operation, Place, Success, camel};
 use super::parameter;
 use crate::resource::{Action, Definition, Resource, Serves, Subresource};
 
@@ -34,22 +34,6 @@ pub(super) fn describe(api: &mut Api, place: &Place, resource: &Resource) {
     }
     for subresource in &resource.subresources {
         described.subresource(api, subresource);
-    }
-}
-
-/// What the operations of an API version share.
-pub(super) struct Place {
-    /// In names: `ShopExampleV1`.
-    pub(super) prefix: String,
-    /// `shopExample_v1`.
-    pub(super) tag: String,
-}
-
-impl Place {
-    pub(super) fn new(group: &str, version: &str) -> Self {
-        let group = camel(group);
-        let tag = format!("{}_{version}", lower_first(&group));
-        Self { prefix: format!("{group}{}", camel(version)), tag }
     }
 }
 

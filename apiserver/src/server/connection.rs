@@ -26,8 +26,9 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::authn::Peer;
-use crate::chain::{Chain, ResponseBody};
+use crate::chain::Chain;
 use crate::limits::Body;
+use crate::response::ResponseBody;
 use crate::stop::Phase;
 
 use super::Timeouts;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apiserver::authn::User;
-use apiserver::chain::{Dispatch, Response, ResponseBody};
+use apiserver::chain::Dispatch;
 use apiserver::limits::Body;
 use apiserver::request::{RequestInfo, Verb};
+use apiserver::response::{Response, ResponseBody};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt as _};

@@ -3,8 +3,8 @@
 use apiserver::field;
 use apiserver::meta::{self, ObjectMeta};
 use apiserver::object::Object;
+use apiserver::resource::{Cell, Column};
 use apiserver::resource::{Resource, Serves, Strategy};
-use apiserver::table::{Cell, Column};
 use processor::{Dialect, Parameter};
 
 use super::{kinds, processed, processing, schema};

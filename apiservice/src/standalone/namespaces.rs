@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use apiserver::authn::User;
-use apiserver::chain::{Dispatch, Response, ResponseBody};
+use apiserver::chain::Dispatch;
 use apiserver::limits::Body;
 use apiserver::request::{RequestInfo, Verb};
+use apiserver::response::{Response, ResponseBody};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 use http::header::CONTENT_TYPE;

@@ -74,8 +74,7 @@ fn objects<'a>(
     errors: &mut Errors,
 ) -> (String, Vec<usize>) {
     let objects = template.objects().unwrap_or_default();
-    let size: usize = objects.iter().map(|object| object.as_str().len() + 64).sum();
-    let mut rewriter = Rewriter::new(Some(values), labels, size + size / 8);
+    let mut rewriter = Rewriter::new(Some(values), labels, roomy(objects));
     let mut ends = Vec::with_capacity(objects.len());
     for (index, &object) in objects.iter().enumerate() {
         if index > 0 {
@@ -91,6 +90,13 @@ fn objects<'a>(
         ends.push(rewriter.out().len());
     }
     (rewriter.into_out(), ends)
+}
+
+/// Room for the processed objects. Growing would copy all of them, and room that is not needed costs
+/// nothing; what is more, allocators keep as much as their largest block for the next template.
+fn roomy(objects: &[Json]) -> usize {
+    let size: usize = objects.iter().map(|object| object.as_str().len() + 64).sum();
+    size + size / 2
 }
 
 /// Labels by their substituted names. Names that become equal: the last in the order of the

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::Processed;
+use super::{Processed, roomy};
 use crate::error::{Errors, FieldError, Reason, go_quote};
 use crate::label;
 use crate::rewrite::{Labels, Rewriter, Scope, TooLong};
@@ -45,8 +45,7 @@ fn walk<'a>(
     };
 
     let objects = template.objects().unwrap_or_default();
-    let size: usize = objects.iter().map(|object| object.as_str().len() + 64).sum();
-    let mut rewriter = Rewriter::strict(values, scope, labels.as_ref(), size + size / 8);
+    let mut rewriter = Rewriter::strict(values, scope, labels.as_ref(), roomy(objects));
     let mut ends = Vec::with_capacity(objects.len());
     for (index, &object) in objects.iter().enumerate() {
         if index > 0 {

@@ -37,7 +37,8 @@ impl<'a> Rewriter<'a> {
     fn items(&mut self, list: &Raw<'a>) -> Result<Wrote> {
         match self.byte() {
             b'[' => {
-                let item_kind = list.kind().strip_suffix("List").unwrap_or(list.kind());
+                let kind = list.kind();
+                let item_kind = kind.strip_suffix("List").unwrap_or(kind);
                 let inherited = Inherited {
                     api_version: self.rewritten(list.api_version())?,
                     kind: self.rewritten(item_kind)?,

@@ -19,11 +19,17 @@ pub(super) struct Literal<'a> {
 
 impl<'a> Rewriter<'a> {
     /// Rewrites a key; returns it with what it was, where that is something else.
+    #[inline]
     pub(super) fn key(&mut self) -> Result<(Cow<'a, str>, Option<Box<str>>)> {
         let literal = self.literal();
         if literal.marks.is_plain() {
             return Ok((Cow::Borrowed(literal.content.as_str()), None));
         }
+        self.marked_key(&literal)
+    }
+
+    #[inline(never)]
+    fn marked_key(&mut self, literal: &Literal<'a>) -> Result<(Cow<'a, str>, Option<Box<str>>)> {
         let content = literal.canonical();
         let mut renamed = None;
         if let Some(value) = self.whole_reference(&content) {
@@ -50,14 +56,17 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Rewrites the string under the cursor.
+    #[inline]
     pub(super) fn string(&mut self) -> Result<Wrote> {
         let literal = self.literal();
-        if !literal.marks.is_to_rewrite() {
-            return Ok(Wrote::Text);
-        }
+        if literal.marks.is_to_rewrite() { self.marked_string(&literal) } else { Ok(Wrote::Text) }
+    }
+
+    #[inline(never)]
+    fn marked_string(&mut self, literal: &Literal<'a>) -> Result<Wrote> {
         let content = literal.canonical();
         if let Some(value) = self.whole_reference(&content) {
-            return self.form(value, &literal);
+            return self.form(value, literal);
         }
         match content {
             Cow::Borrowed(_) => self.replace_references(literal.start)?,

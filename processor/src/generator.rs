@@ -31,9 +31,7 @@ pub(crate) fn generate(from: &str, random: &mut dyn Random) -> Result<String, St
         let length = group.length()?;
         let alphabet = alphabet(group.class)?;
         value.push_str(group.before);
-        for _ in 0..length {
-            value.push(pick(&alphabet, random));
-        }
+        value.extend((0..length).map(|_| pick(&alphabet, random)));
         rest = group.after;
     }
     value.push_str(rest);

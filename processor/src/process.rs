@@ -74,7 +74,7 @@ fn objects<'a>(
     errors: &mut Errors,
 ) -> (String, Vec<usize>) {
     let objects = template.objects().unwrap_or_default();
-    let mut rewriter = Rewriter::new(Some(values), labels, roomy(objects));
+    let mut rewriter = Rewriter::new(Some(values), labels, room(objects));
     let mut ends = Vec::with_capacity(objects.len());
     for (index, &object) in objects.iter().enumerate() {
         if index > 0 {
@@ -92,11 +92,11 @@ fn objects<'a>(
     (rewriter.into_out(), ends)
 }
 
-/// Room for the processed objects. Growing would copy all of them, and room that is not needed costs
-/// nothing; what is more, allocators keep as much as their largest block for the next template.
-fn roomy(objects: &[Json]) -> usize {
-    let size: usize = objects.iter().map(|object| object.as_str().len() + 64).sum();
-    size + size / 2
+/// Room for the processed objects: ample, as growing would copy all of them, and memory that is not
+/// written to costs nothing. It also makes this the largest block by far, which is how much the
+/// common allocators keep for the next template instead of returning it page by page.
+fn room(objects: &[Json]) -> usize {
+    objects.iter().map(|object| 2 * (object.as_str().len() + 64)).sum()
 }
 
 /// Labels by their substituted names. Names that become equal: the last in the order of the

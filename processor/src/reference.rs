@@ -55,6 +55,18 @@ pub(crate) fn whole(text: &str) -> Option<&str> {
     (!name.is_empty() && name_at(name, 0).len() == name.len()).then_some(name)
 }
 
+/// The name in a JSON string whose content is `${{NAME}}` and starts at an offset, and where that
+/// content ends.
+pub(crate) fn whole_at(json: &str, start: usize) -> Option<(&str, usize)> {
+    if !json.as_bytes()[start..].starts_with(b"${{") {
+        return None;
+    }
+    let name = name_at(json, start + 3);
+    let end = start + 3 + name.len();
+    let is_whole = !name.is_empty() && json.as_bytes()[end..].starts_with(b"}}\"");
+    is_whole.then_some((name, end + 2))
+}
+
 /// Whether a parameter may be called this.
 pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && name_at(text, 0).len() == text.len()

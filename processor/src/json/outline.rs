@@ -5,13 +5,13 @@
 //! needs no look: in an object all of whose keys are plain and different from their siblings.
 
 use super::scan::{Scanner, Syntax};
-use super::{Json, Quoted};
+use super::{Json, Marks, Quoted};
 
 /// The outlines of several objects, one after the other.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outlines {
     list: Vec<Entry>,
-    strings: Vec<usize>,
+    strings: Vec<(usize, Marks)>,
     ends: Vec<usize>,
 }
 
@@ -29,9 +29,9 @@ const SOME: usize = 16;
 /// Places of one object, as offsets into its text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outline<'o> {
-    /// Opening quotes of the strings that may hold a reference or are to be rewritten for another
-    /// reason, in ascending order. No keys.
-    pub(crate) strings: &'o [usize],
+    /// Where the contents start of strings that may hold a reference or are to be rewritten for
+    /// another reason, in ascending order. No keys.
+    pub(crate) strings: &'o [(usize, Marks)],
     /// The end of each member's value.
     pub(crate) ends: &'o [usize],
 }
@@ -94,9 +94,10 @@ impl<'t> Surveyor<'t> {
     fn any_value(&mut self, scanner: &mut Scanner<'t>) -> Result<(), Syntax> {
         match scanner.peek() {
             b'"' => {
-                let at = scanner.position();
-                if scanner.skip_string()?.is_to_rewrite() {
-                    self.outlines.strings.push(at - self.start);
+                let start = scanner.position() + 1 - self.start;
+                let marks = scanner.skip_string()?;
+                if marks.is_to_rewrite() {
+                    self.outlines.strings.push((start, marks));
                 }
                 Ok(())
             }

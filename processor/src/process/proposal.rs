@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{Processed, roomy};
+use super::{Processed, room};
 use crate::error::{Errors, FieldError, Reason, go_quote};
 use crate::label;
 use crate::rewrite::{Labels, Rewriter, Scope, TooLong};
@@ -45,7 +45,7 @@ fn walk<'a>(
     };
 
     let objects = template.objects().unwrap_or_default();
-    let mut rewriter = Rewriter::strict(values, scope, labels.as_ref(), roomy(objects));
+    let mut rewriter = Rewriter::strict(values, scope, labels.as_ref(), room(objects));
     let mut ends = Vec::with_capacity(objects.len());
     for (index, &object) in objects.iter().enumerate() {
         if index > 0 {

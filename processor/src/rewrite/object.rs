@@ -158,8 +158,11 @@ impl<'a> Rewriter<'a> {
             match (&**name, renamed.is_some()) {
                 ("items", false) => Err(Fault::new(What::IsList)),
                 ("kind" | "apiVersion", false) => {
-                    let name = name.clone();
-                    raw.see(&name, this.peek());
+                    let said = this.said();
+                    match &**name {
+                        "kind" => raw.kind = said,
+                        _ => raw.api_version = said,
+                    }
                     this.value()
                 }
                 ("namespace", false) => {
@@ -194,16 +197,14 @@ impl<'a> Rewriter<'a> {
             return self.value();
         };
         let end = outline.ends[index];
-        while let Some((&string, others)) = outline.strings.split_first()
-            && string < end
+        let inside = self.at;
+        while let Some((&(start, marks), others)) = outline.strings.split_first()
+            && start < end
         {
             outline.strings = others;
             // Those in other members, such as the metadata, have been visited.
-            if string > self.at {
-                self.at = string;
-                if self.string()? == Wrote::Nothing {
-                    return Err(Fault::new(What::Vanishing));
-                }
+            if start > inside && self.marked_string(start, marks)? == Wrote::Nothing {
+                return Err(Fault::new(What::Vanishing));
             }
         }
         self.at = end;
@@ -257,6 +258,12 @@ impl<'a> Rewriter<'a> {
             Some(text) if references(&text).next().is_some() => self.value(),
             _ => self.overwrite("\"\"").map(|()| Wrote::Text),
         }
+    }
+
+    /// The text of the string under the cursor, if it is one.
+    fn said(&self) -> Option<Cow<'a, str>> {
+        let string = || Scanner::resume(self.text, self.at).string();
+        (self.byte() == b'"').then(|| string().expect("an object's text is proven JSON").decode())
     }
 
     /// The value under the cursor.

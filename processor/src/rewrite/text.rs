@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Fault, Result, Rewriter, What, Wrote};
 use crate::json::{Marks, Quoted, Scanner, search, string};
-use crate::reference::{reference_at, references, whole};
+use crate::reference::{reference_at, references, whole, whole_at};
 use crate::values::{Form, Value, Values};
 
 /// A string of the input.
@@ -59,22 +59,38 @@ impl<'a> Rewriter<'a> {
     #[inline]
     pub(super) fn string(&mut self) -> Result<Wrote> {
         let literal = self.literal();
-        if literal.marks.is_to_rewrite() { self.marked_string(&literal) } else { Ok(Wrote::Text) }
+        if literal.marks.is_to_rewrite() {
+            self.marked_string(literal.start, literal.marks)
+        } else {
+            Ok(Wrote::Text)
+        }
     }
 
-    #[inline(never)]
-    fn marked_string(&mut self, literal: &Literal<'a>) -> Result<Wrote> {
+    /// Rewrites the string whose content starts at `start`; the cursor may be anywhere.
+    pub(super) fn marked_string(&mut self, start: usize, marks: Marks) -> Result<Wrote> {
+        if marks.has_unicode_escape() {
+            return self.decoded_string(start);
+        }
+        let text = self.text;
+        if let Some((name, end)) = whole_at(text, start)
+            && let Some(value) = self.lookup(name)
+        {
+            return self.form(value, start, end);
+        }
+        self.replace_references(start)?;
+        Ok(Wrote::Text)
+    }
+
+    /// Rewrites a string in which escapes may hide references.
+    fn decoded_string(&mut self, start: usize) -> Result<Wrote> {
+        self.at = start - 1;
+        let literal = self.literal();
         let content = literal.canonical();
         if let Some(value) = self.whole_reference(&content) {
-            return self.form(value, literal);
+            return self.form(value, start, literal.end);
         }
-        match content {
-            Cow::Borrowed(_) => self.replace_references(literal.start)?,
-            Cow::Owned(content) => {
-                let text = self.substituted(&content)?.unwrap_or(content);
-                self.replace(literal.start, literal.end, &text)?;
-            }
-        }
+        let text = self.substituted(&content)?;
+        self.replace(start, literal.end, text.as_deref().unwrap_or(&content))?;
         Ok(Wrote::Text)
     }
 
@@ -100,14 +116,14 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Writes what a whole-string reference stands for, in place of the string and its quotes.
-    fn form(&mut self, value: &'a Value<'a>, literal: &Literal) -> Result<Wrote> {
+    fn form(&mut self, value: &'a Value<'a>, start: usize, end: usize) -> Result<Wrote> {
         match value.form() {
             Form::Text(content) => {
-                self.replace(literal.start, literal.end, content)?;
+                self.replace(start, end, content)?;
                 Ok(Wrote::Text)
             }
             Form::Json(json) => {
-                self.replace(literal.start - 1, literal.end + 1, json)?;
+                self.replace(start - 1, end + 1, json)?;
                 Ok(Wrote::Other)
             }
             Form::Null => Ok(Wrote::Nothing),

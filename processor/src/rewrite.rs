@@ -5,6 +5,9 @@
 //! spelling and key order. What can only be decided later (a map's duplicate keys, the group of a
 //! kind, labels) is noted as an edit of the *output* and applied once, when the object is complete.
 //!
+//! Most objects come with an [`Outline`]: then only their top, their metadata and the strings that it
+//! names are walked. The full walk is for what an outline cannot say.
+//!
 //! The input is [`Json`], hence well formed and of bounded nesting: nothing is checked again here.
 //! This file walks maps and lists and keeps the cursor. [`text`] knows references, [`members`]
 //! equal keys, [`object`], [`list`] and [`labels`] what makes an object of Kubernetes. All that is
@@ -87,7 +90,7 @@ impl<'a> Rewriter<'a> {
             at: 0,
             copied: 0,
             out: String::with_capacity(size),
-            members: Vec::with_capacity(32),
+            members: Vec::with_capacity(8),
             edits: Edits::default(),
             budget: MAX_PROCESSED,
             strict: Strict::default(),

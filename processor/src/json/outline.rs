@@ -61,7 +61,7 @@ impl<'t> Surveyor<'t> {
     pub(crate) fn new() -> Self {
         let outlines = Outlines {
             list: Vec::with_capacity(SOME),
-            strings: Vec::with_capacity(4 * SOME),
+            strings: Vec::with_capacity(2 * SOME),
             ends: Vec::with_capacity(4 * SOME),
         };
         let keys = Vec::with_capacity(2 * SOME);
@@ -146,9 +146,11 @@ struct Sieve {
 impl Sieve {
     fn add(&mut self, key: &str) {
         let bytes = key.as_bytes();
-        let outer =
-            [bytes.first(), bytes.last()].map(|byte| byte.map_or(0, |&byte| u64::from(byte)));
-        let mixed = bytes.len() as u64 ^ (outer[0] << 16) ^ (outer[1] << 32);
+        let outer = match bytes {
+            [first, .., last] => u64::from(*first) << 8 | u64::from(*last),
+            _ => 0,
+        };
+        let mixed = outer << 32 ^ bytes.len() as u64;
         let bit = 1 << (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58);
         self.is_doubtful |= self.bits & bit != 0;
         self.bits |= bit;
@@ -164,4 +166,61 @@ fn has_repeat(keys: &mut [&str]) -> bool {
         return keys.windows(2).any(|pair| pair[0] == pair[1]);
     }
     keys.iter().enumerate().any(|(index, key)| keys[..index].contains(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outlines(objects: &[&str]) -> Outlines {
+        let mut surveyor = Surveyor::new();
+        for object in objects {
+            let mut scanner = Scanner::new(object);
+            assert_eq!(surveyor.value(&mut scanner).unwrap().as_str(), object.trim());
+        }
+        surveyor.into_outlines()
+    }
+
+    fn is_regular(object: &str) -> bool {
+        outlines(&[object]).get(0).is_some()
+    }
+
+    #[test]
+    fn an_outline_has_the_strings_to_visit_and_the_ends_of_members() {
+        let object = r#" {"a": "x", "b" : ["${A}", {"c": "\u0041"}], "d":"\n", "e":"a$"}"#;
+        let outlines = outlines(&["{}", object, "[]"]);
+        assert!(outlines.get(0).unwrap().ends.is_empty());
+        assert!(outlines.get(2).is_none() && outlines.get(3).is_none());
+        let outline = outlines.get(1).unwrap();
+        let text = object.trim();
+        let strings: Vec<_> = outline.strings.iter().map(|&(at, _)| &text[at..at + 2]).collect();
+        assert_eq!(strings, ["${", "\\u", "a$"]);
+        let ends: Vec<_> = outline.ends.iter().map(|&end| &text[end - 2..end]).collect();
+        assert_eq!(ends, ["x\"", "}]", "n\"", "$\""]);
+    }
+
+    #[test]
+    fn keys_that_are_not_plain_or_repeat_leave_no_outline() {
+        assert!(is_regular(r#"{"a":{"a":{"b":1}},"b":[{"a":1},{"a":2}],"":{"":1}}"#));
+        for object in [
+            r#"{"${A}":1}"#,
+            r#"{"a":[{"\u0041":1}]}"#,
+            r#"{"a\n":1}"#,
+            r#"{"a":1,"a":2}"#,
+            r#"{"x":[{"":1,"b":2,"":3}]}"#,
+            r#"{"x":{"key":1,"kiy":{"key":1},"key":3}}"#,
+        ] {
+            assert!(!is_regular(object), "{object}");
+        }
+    }
+
+    #[test]
+    fn keys_that_look_alike_are_compared() {
+        for count in [3, FEW, FEW + 1, 500] {
+            let mut keys: Vec<_> = (0..count).map(|key| format!("\"k{key:04}k\":1")).collect();
+            assert!(is_regular(&format!("{{{}}}", keys.join(","))), "{count}");
+            keys.push(keys[count / 2].clone());
+            assert!(!is_regular(&format!("{{{}}}", keys.join(","))), "{count}");
+        }
+    }
 }

@@ -68,18 +68,14 @@ impl<'t> Scanner<'t> {
     /// Skips white space and looks at the next byte; 0 at the end of the text.
     #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
-        match self.text.as_bytes().get(self.at) {
-            Some(&byte) if byte > b' ' => byte,
-            _ => self.peek_behind_space(),
-        }
-    }
-
-    fn peek_behind_space(&mut self) -> u8 {
         let bytes = self.text.as_bytes();
-        while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(self.at) {
-            self.at += 1;
+        match bytes.get(self.at) {
+            Some(&byte) if byte > b' ' => byte,
+            _ => {
+                self.at = space_end(bytes, self.at);
+                bytes.get(self.at).copied().unwrap_or(0)
+            }
         }
-        bytes.get(self.at).copied().unwrap_or(0)
     }
 
     /// Where the cursor stands.
@@ -126,13 +122,11 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads a number, bool or null.
+    #[inline]
     pub(crate) fn scalar(&mut self) -> Result<(), Syntax> {
-        match self.peek() {
-            b't' => self.literal("true"),
-            b'f' => self.literal("false"),
-            b'n' => self.literal("null"),
-            _ => self.number(),
-        }
+        self.peek();
+        self.at = scalar_end(self.text.as_bytes(), self.at)?;
+        Ok(())
     }
 
     /// Reads a map; `each` is called after a member's colon and must read the value.
@@ -142,24 +136,34 @@ impl<'t> Scanner<'t> {
     ) -> Result<(), E> {
         self.open()?;
         if self.peek() == b'}' {
-            return self.close();
+            self.close();
+            return Ok(());
         }
         loop {
-            if self.peek() != b'"' {
-                return Ok(self.fail(Defect::NoKey)?);
-            }
-            let key = self.string()?;
-            if self.peek() != b':' {
-                return Ok(self.fail(Defect::NoColon)?);
-            }
-            self.at += 1;
+            let key = self.key()?;
             each(self, key)?;
             match self.peek() {
                 b',' => self.at += 1,
-                b'}' => return self.close(),
+                b'}' => break,
                 _ => return Ok(self.fail(Defect::InMap)?),
             }
         }
+        self.close();
+        Ok(())
+    }
+
+    /// Reads a member's key and the colon behind it.
+    #[inline(always)]
+    fn key(&mut self) -> Result<Quoted<'t>, Syntax> {
+        if self.peek() != b'"' {
+            return Err(self.syntax(Defect::NoKey));
+        }
+        let key = self.string()?;
+        if self.peek() != b':' {
+            return Err(self.syntax(Defect::NoColon));
+        }
+        self.at += 1;
+        Ok(key)
     }
 
     /// Reads a list; `each` is called before every element and must read it.
@@ -169,16 +173,19 @@ impl<'t> Scanner<'t> {
     ) -> Result<(), E> {
         self.open()?;
         if self.peek() == b']' {
-            return self.close();
+            self.close();
+            return Ok(());
         }
         loop {
             each(self)?;
             match self.peek() {
                 b',' => self.at += 1,
-                b']' => return self.close(),
+                b']' => break,
                 _ => return Ok(self.fail(Defect::InList)?),
             }
         }
+        self.close();
+        Ok(())
     }
 
     /// Reads a string; the cursor stands on its first quote.
@@ -198,83 +205,9 @@ impl<'t> Scanner<'t> {
             self.at = end + 1;
             return Ok(Marks::default());
         }
-        self.skip_marked_string(end)
-    }
-
-    /// Reads a string that is plain up to `at`, but not beyond.
-    #[inline(never)]
-    fn skip_marked_string(&mut self, mut at: usize) -> Result<Marks, Syntax> {
-        let bytes = self.text.as_bytes();
-        let mut marks = Marks::default();
-        loop {
-            match bytes.get(at) {
-                Some(b'"') => break,
-                Some(b'$') => at += marks.note_dollar(),
-                Some(b'\\') => {
-                    marks.note_escape(bytes.get(at + 1));
-                    at = self.escape(at)?;
-                }
-                Some(_) => return Err(Syntax { at, defect: Defect::Control }),
-                None => return Err(Syntax { at, defect: Defect::Unclosed }),
-            }
-            // One dollar sign says it all, further ones are plain text.
-            at = if marks.has_dollar() { text_end(bytes, at) } else { plain_end(bytes, at) };
-        }
-        self.at = at + 1;
+        let (end, marks) = marked_string_end(bytes, end)?;
+        self.at = end + 1;
         Ok(marks)
-    }
-
-    fn escape(&self, at: usize) -> Result<usize, Syntax> {
-        let bytes = self.text.as_bytes();
-        let hex = |range| {
-            bytes
-                .get::<std::ops::Range<usize>>(range)
-                .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-        };
-        match bytes.get(at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
-            Some(b'u') if hex(at + 2..at + 6) => Ok(at + 6),
-            _ => Err(Syntax { at, defect: Defect::Escape }),
-        }
-    }
-
-    fn number(&mut self) -> Result<(), Syntax> {
-        let bytes = self.text.as_bytes();
-        let start = self.at;
-        let digits = |mut at: usize| {
-            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-                at += 1;
-            }
-            at
-        };
-        let mut at = start + usize::from(bytes.get(start) == Some(&b'-'));
-        let whole = at;
-        at = digits(at);
-        let mut valid = at > whole && (bytes[whole] != b'0' || at == whole + 1);
-        if bytes.get(at) == Some(&b'.') {
-            let fraction = at + 1;
-            at = digits(fraction);
-            valid &= at > fraction;
-        }
-        if let Some(b'e' | b'E') = bytes.get(at) {
-            let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-            let exponent = at + 1 + sign;
-            at = digits(exponent);
-            valid &= at > exponent;
-        }
-        if !valid {
-            return self.fail(Defect::NoValue);
-        }
-        self.at = at;
-        Ok(())
-    }
-
-    fn literal(&mut self, word: &'static str) -> Result<(), Syntax> {
-        if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
-            return self.fail(Defect::NoValue);
-        }
-        self.at += word.len();
-        Ok(())
     }
 
     fn open(&mut self) -> Result<(), Syntax> {
@@ -286,10 +219,9 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn close<E>(&mut self) -> Result<(), E> {
+    fn close(&mut self) {
         self.depth -= 1;
         self.at += 1;
-        Ok(())
     }
 
     fn fail(&self, defect: Defect) -> Result<(), Syntax> {
@@ -300,6 +232,85 @@ impl<'t> Scanner<'t> {
     pub(crate) fn syntax(&self, defect: Defect) -> Syntax {
         Syntax { at: self.at, defect }
     }
+}
+
+// What is rare stands apart from the scanner, so that the common steps are short enough to be
+// inlined where they are taken.
+
+#[cold]
+fn space_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Where the closing quote is of a string that is plain up to `at`, but not beyond.
+#[inline(never)]
+fn marked_string_end(bytes: &[u8], mut at: usize) -> Result<(usize, Marks), Syntax> {
+    let mut marks = Marks::default();
+    loop {
+        match bytes.get(at) {
+            Some(b'"') => return Ok((at, marks)),
+            Some(b'$') => at += marks.note_dollar(),
+            Some(b'\\') => {
+                marks.note_escape(bytes.get(at + 1));
+                at = escape_end(bytes, at)?;
+            }
+            Some(_) => return Err(Syntax { at, defect: Defect::Control }),
+            None => return Err(Syntax { at, defect: Defect::Unclosed }),
+        }
+        // One dollar sign says it all, further ones are plain text.
+        at = if marks.has_dollar() { text_end(bytes, at) } else { plain_end(bytes, at) };
+    }
+}
+
+fn escape_end(bytes: &[u8], at: usize) -> Result<usize, Syntax> {
+    let hex = |range| {
+        bytes
+            .get::<std::ops::Range<usize>>(range)
+            .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    match bytes.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') if hex(at + 2..at + 6) => Ok(at + 6),
+        _ => Err(Syntax { at, defect: Defect::Escape }),
+    }
+}
+
+#[inline(never)]
+fn scalar_end(bytes: &[u8], at: usize) -> Result<usize, Syntax> {
+    let rest = &bytes[at..];
+    for word in [&b"true"[..], b"false", b"null"] {
+        if rest.starts_with(word) {
+            return Ok(at + word.len());
+        }
+    }
+    number_end(bytes, at).ok_or(Syntax { at, defect: Defect::NoValue })
+}
+
+fn number_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let digits = |mut at: usize| {
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        at
+    };
+    let whole = start + usize::from(bytes.get(start) == Some(&b'-'));
+    let mut at = digits(whole);
+    let mut valid = at > whole && (bytes[whole] != b'0' || at == whole + 1);
+    if bytes.get(at) == Some(&b'.') {
+        let fraction = at + 1;
+        at = digits(fraction);
+        valid &= at > fraction;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+        let exponent = at + 1 + sign;
+        at = digits(exponent);
+        valid &= at > exponent;
+    }
+    valid.then_some(at)
 }
 
 #[cfg(test)]

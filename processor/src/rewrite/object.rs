@@ -158,12 +158,10 @@ impl<'a> Rewriter<'a> {
             match (&**name, renamed.is_some()) {
                 ("items", false) => Err(Fault::new(What::IsList)),
                 ("kind" | "apiVersion", false) => {
-                    let said = this.said();
-                    match &**name {
-                        "kind" => raw.kind = said,
-                        _ => raw.api_version = said,
-                    }
-                    this.value()
+                    let is_kind = name == "kind";
+                    let (said, wrote) = this.said()?;
+                    *(if is_kind { &mut raw.kind } else { &mut raw.api_version }) = said;
+                    Ok(wrote)
                 }
                 ("namespace", false) => {
                     let find = || Raw::read(object).has_metadata;
@@ -260,10 +258,14 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The text of the string under the cursor, if it is one.
-    fn said(&self) -> Option<Cow<'a, str>> {
-        let string = || Scanner::resume(self.text, self.at).string();
-        (self.byte() == b'"').then(|| string().expect("an object's text is proven JSON").decode())
+    /// Rewrites the value under the cursor; returns what it said, if it is a string.
+    fn said(&mut self) -> Result<(Option<Cow<'a, str>>, Wrote)> {
+        if self.byte() != b'"' {
+            return Ok((None, self.value()?));
+        }
+        let literal = self.literal();
+        let wrote = self.rewrite(&literal)?;
+        Ok((Some(literal.content.decode()), wrote))
     }
 
     /// The value under the cursor.

@@ -59,6 +59,12 @@ impl<'a> Rewriter<'a> {
     #[inline]
     pub(super) fn string(&mut self) -> Result<Wrote> {
         let literal = self.literal();
+        self.rewrite(&literal)
+    }
+
+    /// Rewrites a string that has been read.
+    #[inline]
+    pub(super) fn rewrite(&mut self, literal: &Literal<'a>) -> Result<Wrote> {
         if literal.marks.is_to_rewrite() {
             self.marked_string(literal.start, literal.marks)
         } else {

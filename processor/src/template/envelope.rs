@@ -113,7 +113,7 @@ impl<'t> Template<'t> {
         if !enter(scanner, b'[', target)? {
             return Ok(());
         }
-        self.parameters.reserve(16);
+        self.parameters.reserve(8);
         scanner.elements(|scanner| {
             let parameter = self.read_parameter(scanner)?;
             self.parameters.push(parameter);

@@ -1,5 +1,6 @@
-//! The real kubectl against the shared server, in a namespace and with a home of its own.
+//! The real kubectl, in a namespace and with a home of its own.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -17,7 +18,10 @@ pub(crate) struct Kubectl {
     pub namespace: String,
     // Caches of discovery belong to one server's port.
     home: TempDir,
-    server: Arc<Server>,
+    /// Where the server is, and as whom to ask.
+    flags: Vec<OsString>,
+    // Keeps the shared server alive.
+    _server: Option<Arc<Server>>,
 }
 
 /// How a command ended.
@@ -29,13 +33,20 @@ pub(crate) struct Ended {
 }
 
 impl Kubectl {
-    /// A namespace that no other test uses.
+    /// A namespace of the shared server that no other test uses.
     pub(crate) fn new() -> Result<Self> {
+        let server = server::shared()?;
+        let flags = vec!["--kubeconfig".into(), server.kubeconfig().into()];
+        Ok(Self { _server: Some(server), ..Self::with(flags)? })
+    }
+
+    /// A server that `flags` name.
+    pub(crate) fn with(flags: Vec<OsString>) -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let program = std::env::var_os("FORMWORK_KUBECTL")
             .map_or_else(|| PathBuf::from("kubectl"), PathBuf::from);
         let namespace = format!("e2e-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        Ok(Self { program, namespace, home: tempfile::tempdir()?, server: server::shared()? })
+        Ok(Self { program, namespace, home: tempfile::tempdir()?, flags, _server: None })
     }
 
     /// A command with its arguments, not started.
@@ -45,8 +56,7 @@ impl Kubectl {
             .env("HOME", self.home.path())
             .env("KUBECACHEDIR", self.home.path().join("cache"))
             .env_remove("KUBECONFIG")
-            .arg("--kubeconfig")
-            .arg(self.server.kubeconfig())
+            .args(&self.flags)
             .args(["--namespace", &self.namespace])
             .args(arguments)
             .stdin(Stdio::null());

@@ -4,6 +4,7 @@ mod bad_input;
 mod crash;
 mod kubectl;
 mod malformed;
+mod minimal;
 mod reading;
 mod templates;
 mod watching;

@@ -12,13 +12,13 @@ use crate::kubectl::Kubectl;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A kubectl that goes on until it is dropped, and the lines it prints.
-struct Watching {
+pub(crate) struct Watching {
     process: Child,
     lines: Receiver<String>,
 }
 
 impl Watching {
-    fn start(kubectl: &Kubectl, arguments: &[&str]) -> Result<Self> {
+    pub(crate) fn start(kubectl: &Kubectl, arguments: &[&str]) -> Result<Self> {
         let mut process =
             kubectl.command(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let stdout = process.stdout.take().context("stdout is piped")?;
@@ -34,7 +34,7 @@ impl Watching {
     }
 
     /// Waits for a line that holds all of `parts`.
-    fn expect(&self, parts: &[&str]) -> Result<()> {
+    pub(crate) fn expect(&self, parts: &[&str]) -> Result<()> {
         let mut seen = Vec::new();
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
             if parts.iter().all(|part| line.contains(part)) {

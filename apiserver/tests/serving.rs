@@ -466,16 +466,15 @@ async fn no_request_is_lost_when_a_busy_server_stops() {
             answered
         }));
     }
-    while things.described.load(Ordering::SeqCst) < 100 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let mut described = things.described.subscribe();
+    described.wait_for(|count| *count >= 100).await.unwrap();
     stopped.store(true, Ordering::SeqCst);
     timeout(Duration::from_secs(30), server.stop().ended()).await.unwrap();
     let mut answered = 0;
     for worker in workers {
         answered += worker.await.unwrap();
     }
-    assert_eq!(answered, things.described.load(Ordering::SeqCst));
+    assert_eq!(answered, *described.borrow());
 }
 
 /// The connection was closed before the request was written, or GOAWAY without an error came, which

@@ -1,9 +1,9 @@
 //! Templates in, objects out: a pure function.
 //!
 //! [`Template::parse`] reads a body once and keeps its objects as spans of text;
-//! [`Values::resolve`] settles the parameters; [`process()`] rewrites the objects in one pass over
-//! their text. No tree is built on the way. There is no clock, file, socket or randomness in here:
-//! the same input gives the same bytes, and randomness is an argument ([`Random`]).
+//! [`Values::resolve`] settles the parameters; [`process()`] rewrites the objects and copies what
+//! no reference touches. No tree is built on the way. There is no clock, file, socket or randomness
+//! in here: the same input gives the same bytes, and randomness is an argument ([`Random`]).
 //!
 //! ```
 //! use processor::{Dialect, Overrides, Random, Template, Values, process};

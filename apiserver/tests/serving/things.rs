@@ -4,7 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails here")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apiserver::authn::User;
 use apiserver::chain::Dispatch;
@@ -15,7 +14,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt as _};
 use http::{HeaderMap, Request, StatusCode};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, watch};
 
 /// The collection of things.
 pub(crate) const THINGS: &str = "/apis/g.example/v1/namespaces/n/things";
@@ -26,7 +25,7 @@ pub(crate) struct Things {
     /// Told when a `slow` thing is asked for.
     pub(crate) slow_begun: Notify,
     /// How many requests were described to their sender.
-    pub(crate) described: AtomicUsize,
+    pub(crate) described: watch::Sender<usize>,
     /// A permit lets one `slow` thing go.
     pub(crate) slow_may_end: Gate,
 }
@@ -75,7 +74,7 @@ impl Things {
                 "at last".to_owned()
             }
             _ => {
-                self.described.fetch_add(1, Ordering::SeqCst);
+                self.described.send_modify(|count| *count += 1);
                 describe(&parts.headers, &user)
             }
         };

@@ -40,16 +40,17 @@ stage() {
 need_packages() {
 	local command=$1
 	shift
-	if has "$command"; then return; fi
-	has apt-get || fail "$command is missing; install it with your system's packages"
-	[ "$(id -u)" = 0 ] || fail "$command is missing; as root: apt-get install $*"
+	if [ -n "$command" ] && has "$command"; then return; fi
+	has apt-get || fail "${command:-$1} is missing; install it with your system's packages"
+	[ "$(id -u)" = 0 ] || fail "${command:-$1} is missing; as root: apt-get install $*"
 	say "installing $*"
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# The C compiler builds aws-lc, the cryptography below TLS, and links everything.
+# The C compiler builds aws-lc, the cryptography below TLS, and links everything; protoc reads the protocol of etcd.
 need_rust() {
 	need_packages cc gcc libc6-dev
+	need_protoc
 	[ -d "$HOME/.cargo/bin" ] && PATH=$PATH:$HOME/.cargo/bin
 	if ! has cargo && has apt-cache && apt-cache show rustup >/dev/null 2>&1; then
 		need_packages rustup rustup
@@ -64,6 +65,17 @@ need_rust() {
 	fi
 	have=$(cd "$ROOT" && cargo --version | cut -d' ' -f2)
 	at_least "$have" "$want" || fail "Rust $want or newer is needed, and cargo is $have; rustup would select it by itself"
+}
+
+# A protoc with the well-known types beside it: Debian has those in a package of their own.
+need_protoc() {
+	local probe=$ROOT/target/protoc
+	if has protoc; then
+		mkdir -p "$probe"
+		echo 'syntax = "proto3"; import "google/protobuf/descriptor.proto";' >"$probe/probe.proto"
+		if protoc --proto_path="$probe" --descriptor_set_out=/dev/null probe.proto >/dev/null 2>&1; then return; fi
+	fi
+	need_packages "" protobuf-compiler libprotobuf-dev
 }
 
 need_go() {

@@ -20,20 +20,20 @@ const CA_HOURS: i64 = 10 * 365 * 24;
 const LEAF_HOURS: i64 = 365 * 24;
 
 /// PEM texts of everything that is needed to serve and to be an administrator.
-pub struct Certificates {
+pub(crate) struct Certificates {
     /// The authority's certificate.
-    pub ca: String,
+    pub(crate) ca: String,
     /// The server's certificate and key.
-    pub serving: (String, String),
+    pub(crate) serving: (String, String),
     /// The administrator's certificate and key: user `admin` of group `system:masters`.
-    pub admin: (String, String),
+    pub(crate) admin: (String, String),
 }
 
 /// Loads or makes the authority in `directory`, and signs certificates for a server at `address`.
 ///
 /// # Errors
 /// When the directory cannot be written, or holds an authority that cannot be read.
-pub fn ensure(directory: &Path, address: IpAddr, now: Timestamp) -> Result<Certificates> {
+pub(crate) fn ensure(directory: &Path, address: IpAddr, now: Timestamp) -> Result<Certificates> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)

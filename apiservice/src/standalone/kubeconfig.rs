@@ -12,7 +12,7 @@ use super::certificates::{Certificates, write_private};
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(file: &Path, url: &str, certificates: &Certificates) -> Result<()> {
+pub(super) fn write(file: &Path, url: &str, certificates: &Certificates) -> Result<()> {
     let ca = STANDARD.encode(&certificates.ca);
     let certificate = STANDARD.encode(&certificates.admin.0);
     let key = STANDARD.encode(&certificates.admin.1);

@@ -18,7 +18,7 @@ use http::{HeaderValue, Request};
 use serde_json::json;
 
 /// Answers for namespaces, and passes everything else on.
-pub struct EveryNamespace<D>(pub D);
+pub(super) struct EveryNamespace<D>(pub(super) D);
 
 impl<D: Dispatch> Dispatch for EveryNamespace<D> {
     fn handle(

@@ -1,0 +1,131 @@
+//! `formwork serve`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::duration::parse as duration;
+use super::{Audit, Authentication, Authorization, Registration, Storage};
+
+/// How to serve.
+#[derive(Debug, clap::Args)]
+pub struct Serve {
+    /// Need no cluster: an embedded store, a CA of its own, and an admin kubeconfig for kubectl.
+    #[arg(long)]
+    pub standalone: bool,
+
+    /// The cluster to be part of; without it, the one that this process runs in.
+    #[arg(long, value_name = "FILE", conflicts_with = "standalone")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Where to listen.
+    #[command(flatten)]
+    pub listening: Listening,
+
+    /// What the objects are kept in.
+    #[command(flatten)]
+    pub storage: Storage,
+
+    /// Who asks.
+    #[command(flatten)]
+    pub authentication: Authentication,
+
+    /// What they may do.
+    #[command(flatten)]
+    pub authorization: Authorization,
+
+    /// How the cluster is told of this server.
+    #[command(flatten)]
+    pub registration: Registration,
+
+    /// What is written down about requests.
+    #[command(flatten)]
+    pub audit: Audit,
+
+    /// Requests that only read, at once; 0 for no bound.
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    pub max_requests_inflight: usize,
+
+    /// Requests that change something, at once; 0 for no bound.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub max_mutating_requests_inflight: usize,
+
+    /// How long to serve on after SIGTERM, not ready, until nobody sends requests here any more.
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    pub shutdown_delay_duration: Duration,
+}
+
+/// Where to listen, and with which certificate.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Secure serving")]
+pub struct Listening {
+    /// The address to listen on; without it 127.0.0.1 when standalone, and all of them in a cluster.
+    #[arg(long, value_name = "IP")]
+    pub bind_address: Option<IpAddr>,
+
+    /// The port to listen on; 0 takes a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 8443)]
+    pub secure_port: u16,
+
+    /// The certificate to serve with, and its chain; read again when it changes. Without it the server
+    /// makes its own.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_private_key_file",
+        conflicts_with = "standalone"
+    )]
+    pub tls_cert_file: Option<PathBuf>,
+
+    /// The key of that certificate.
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    pub tls_private_key_file: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use crate::args::{Args, Command, Serve};
+
+    fn serve(flags: &str) -> Result<Box<Serve>, clap::Error> {
+        let line = format!("formwork serve {flags}");
+        match Args::try_parse_from(line.split_whitespace())?.command {
+            Command::Serve(serve) => Ok(serve),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_flags_have_the_documented_defaults() {
+        let serve = serve("--standalone").unwrap();
+        assert!(serve.standalone);
+        assert_eq!(serve.storage.data_dir.to_str(), Some("./formwork-data"));
+        assert_eq!((serve.listening.bind_address, serve.listening.secure_port), (None, 8443));
+        assert!(serve.storage.etcd.etcd_servers.is_empty());
+        assert!(serve.registration.publish_api_services);
+    }
+
+    #[test]
+    fn lists_are_given_with_commas() {
+        let serve =
+            serve("--etcd-servers https://a:2379,https://b:2379 --requestheader-allowed-names a,b");
+        let serve = serve.unwrap();
+        assert_eq!(serve.storage.etcd.etcd_servers, ["https://a:2379", "https://b:2379"]);
+        let names = serve.authentication.request_header.requestheader_allowed_names;
+        assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_server_without_a_cluster_takes_no_flags_of_one() {
+        for flags in [
+            "--standalone --kubeconfig k",
+            "--standalone --etcd-servers http://a:2379",
+            "--standalone --tls-cert-file c --tls-private-key-file k",
+            "--tls-cert-file c",
+            "--cert-manager-certificate ns/name",
+        ] {
+            assert!(serve(flags).is_err(), "{flags}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a server stands on, with a cluster or without: its store, its APIs, its checks and metrics, and
+//! the way from there to serving.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use apiserver::api::Api;
+use apiserver::authn::Authenticator;
+use apiserver::authz::Authorizer;
+use apiserver::chain::{Chain, Dispatch, Parties};
+use apiserver::environment::System;
+use apiserver::health::{Health, Scope};
+use apiserver::limits::Limits;
+use apiserver::metrics::Metrics;
+use apiserver::openapi::Info;
+use apiserver::server::Server;
+use apiserver::storage::compactor::{Compactor, Monotonic, RETENTION};
+use apiserver::storage::redb::{self, Redb};
+use apiserver::storage::{Backend, Cache, cache};
+use apiserver::store::Store;
+use apiserver::tls::ServingCertificate;
+use apiserver::version::Version;
+use tokio::net::TcpListener;
+
+use crate::args::{Serve, Storage};
+use crate::groups::groups;
+use crate::signals;
+
+/// A store that is open and read, and what is served from it.
+pub(crate) struct Foundation<'a> {
+    serve: &'a Serve,
+    version: Version,
+    /// What `/metrics` shows.
+    pub(crate) metrics: Arc<Metrics>,
+    /// What `/readyz` and its like ask.
+    pub(crate) health: Health,
+    backend: Arc<dyn Backend>,
+    store: Store,
+}
+
+impl<'a> Foundation<'a> {
+    /// Opens the store and reads it.
+    ///
+    /// # Errors
+    /// When the store cannot be opened, belongs to another process, or cannot be read.
+    pub(crate) async fn lay(serve: &'a Serve) -> Result<Self> {
+        let version = Version::new(concat!("v", env!("CARGO_PKG_VERSION")));
+        let metrics = Arc::new(Metrics::new(&version));
+        let backend = open(&serve.storage)?;
+        let cache = Cache::start(backend.clone(), cache::Options::default());
+        let cache = cache.await.context("read the store")?;
+        let store = Store::new(Arc::new(cache), Arc::new(System));
+        let health = health(&backend);
+        Ok(Self { serve, version, metrics, health, backend, store })
+    }
+
+    /// Everything that is served, before the filters.
+    pub(crate) fn api(&self) -> Api {
+        let git_version = self.version.git_version.clone();
+        let info = Info { title: "Formwork".to_owned(), version: git_version };
+        Api::new(groups(), self.store.clone(), &info).observed_by(&self.metrics)
+    }
+
+    /// `dispatch` behind the filters.
+    pub(crate) fn chain(
+        &self,
+        authenticator: Arc<dyn Authenticator>,
+        authorizer: Arc<dyn Authorizer>,
+        dispatch: Arc<dyn Dispatch>,
+    ) -> Arc<Chain> {
+        Chain::new(Parties {
+            authenticator,
+            authorizer,
+            dispatch,
+            health: self.health.clone(),
+            metrics: self.metrics.clone(),
+            version: self.version.clone(),
+            limits: Limits {
+                reading: self.serve.max_requests_inflight,
+                mutating: self.serve.max_mutating_requests_inflight,
+                ..Limits::default()
+            },
+        })
+    }
+
+    /// Takes the port.
+    ///
+    /// # Errors
+    /// When somebody else has it.
+    pub(crate) async fn listen(&self, default: IpAddr) -> Result<TcpListener> {
+        let listening = &self.serve.listening;
+        let address = listening.bind_address.unwrap_or(default);
+        let address = SocketAddr::new(address, listening.secure_port);
+        TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))
+    }
+
+    /// Serves until the process is told to stop.
+    ///
+    /// # Errors
+    /// When the server cannot begin.
+    pub(crate) async fn serve(
+        self,
+        chain: Arc<Chain>,
+        certificate: Arc<ServingCertificate>,
+        listener: TcpListener,
+    ) -> Result<()> {
+        let clock = Arc::new(Monotonic::start());
+        tokio::spawn(Compactor::new(&self.backend, clock, RETENTION).run());
+        let (stop, stop_at_once) = signals::stop().context("listen to signals")?;
+        tracing::info!("serving on https://{}", listener.local_addr()?);
+        Server::new(chain, certificate)
+            .shutdown_delay(self.serve.shutdown_delay_duration)
+            .at_once(stop_at_once)
+            .serve(listener, stop)
+            .await
+            .context("serve")?;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+fn open(storage: &Storage) -> Result<Arc<dyn Backend>> {
+    let store = Redb::open(&storage.data_dir, &redb::Options::default())?;
+    Ok(Arc::new(store))
+}
+
+fn health(backend: &Arc<dyn Backend>) -> Health {
+    let health = Health::new();
+    let backend = backend.clone();
+    health.add("storage", Scope::Ready, move || {
+        let backend = backend.clone();
+        async move { backend.health().await.map_err(|error| error.to_string()) }
+    });
+    health
+}

@@ -112,20 +112,43 @@ need_kubectl() {
 	export FORMWORK_KUBECTL
 }
 
-# need_kubernetes COMMAND...: Kubernetes's own programs in $FORMWORK_CACHE/bin, at the version of hack/kubernetes/go.mod.
+# need_kubernetes COMMAND...: Kubernetes's own programs, and the etcd of the same release, in $FORMWORK_CACHE/bin. The
+# version is that of hack/kubernetes/go.mod.
 need_kubernetes() {
-	local version stamp command
+	local version stamp command package
 	version=$(sed -n 's/.*k8s.io\/kubernetes \(v[0-9.]*\).*/\1/p' "$ROOT/hack/kubernetes/go.mod")
 	mkdir -p "$FORMWORK_CACHE/bin"
 	for command in "$@"; do
 		stamp=$FORMWORK_CACHE/bin/.$command.version
 		if [ -x "$FORMWORK_CACHE/bin/$command" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$version" ]; then continue; fi
+		package=k8s.io/kubernetes/cmd/$command
+		if [ "$command" = etcd ]; then package=go.etcd.io/etcd/server/v3; fi
 		need_go
-		say "building $command $version; the first time this takes some minutes"
+		say "building $command of Kubernetes $version; the first time this takes some minutes"
 		(cd "$ROOT/hack/kubernetes" && CGO_ENABLED=0 go build -trimpath -buildvcs=false \
 			-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" \
-			-o "$FORMWORK_CACHE/bin/$command.new" "k8s.io/kubernetes/cmd/$command")
-		mv "$FORMWORK_CACHE/bin/$command.new" "$FORMWORK_CACHE/bin/$command"
+			-o "$FORMWORK_CACHE/bin/$command.$$" "$package")
+		mv "$FORMWORK_CACHE/bin/$command.$$" "$FORMWORK_CACHE/bin/$command"
 		echo "$version" >"$stamp"
 	done
+}
+
+CONTROL_PLANE=(etcd kube-apiserver kube-controller-manager)
+
+# What cluster.sh runs, and the kubectl of the same release for its tests.
+need_cluster() {
+	local program
+	need_packages openssl openssl
+	for program in "${CONTROL_PLANE[@]}" kubectl; do
+		if [ "$(cluster_program "$program")" = "$FORMWORK_CACHE/bin/$program" ]; then need_kubernetes "$program"; fi
+	done
+}
+
+# cluster_program NAME: where it is; in the folder KUBEBUILDER_ASSETS if that is set and has it.
+cluster_program() {
+	if [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; then
+		echo "$KUBEBUILDER_ASSETS/$1"
+	else
+		echo "$FORMWORK_CACHE/bin/$1"
+	fi
 }

@@ -6,6 +6,7 @@ cd "$ROOT"
 
 need_rust
 need_kubectl
+need_cluster
 report "set up" 0
 
 stage "format" cargo fmt --all -- --check

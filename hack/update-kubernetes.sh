@@ -11,7 +11,8 @@ release=$(go list -m -f '{{.GoMod}}' "k8s.io/kubernetes@$version")
 staging=$(sed -n 's/^\t\(k8s\.io\/[^ ]*\) => \.\/staging.*/\1/p' "$release")
 
 cat >go.mod <<MODULE
-// Builds Kubernetes's own commands for our tests, at the version required here. Written by ../update-kubernetes.sh.
+// Builds Kubernetes's own commands for our tests, at the version required here, and the etcd that this release has.
+// Written by ../update-kubernetes.sh.
 //
 // k8s.io/kubernetes replaces its staging modules by folders of its repository. Replaces do not reach a dependent
 // module, so they are repeated here with the versions that were published for the same release.
@@ -20,6 +21,7 @@ module formwork.dev/hack/kubernetes
 $(grep '^go ' "$release")
 
 tool (
+	go.etcd.io/etcd/server/v3
 	k8s.io/kubernetes/cmd/kube-apiserver
 	k8s.io/kubernetes/cmd/kube-controller-manager
 	k8s.io/kubernetes/cmd/kubectl

@@ -36,6 +36,12 @@ struct Check {
 #[derive(Clone, Default)]
 pub struct Health {
     checks: Arc<RwLock<Vec<Check>>>,
+    informers: Arc<RwLock<Vec<Informer>>>,
+}
+
+struct Informer {
+    of: &'static str,
+    has_synced: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// One of the three paths.
@@ -83,6 +89,30 @@ impl Health {
             Some(known) => *known = check,
             None => checks.push(check),
         }
+    }
+
+    /// Adds an informer to the check `informer-sync`, which counts for `/readyz`: before everything
+    /// is known once, requests would be answered wrongly. `of` says what it informs about.
+    pub fn add_informer(
+        &self,
+        of: &'static str,
+        has_synced: impl Fn() -> bool + Send + Sync + 'static,
+    ) {
+        let informer = Informer { of, has_synced: Box::new(has_synced) };
+        self.informers.write().unwrap_or_else(PoisonError::into_inner).push(informer);
+        let informers = self.informers.clone();
+        self.add("informer-sync", Scope::Ready, move || {
+            let informers = informers.read().unwrap_or_else(PoisonError::into_inner);
+            let waiting: Vec<_> = informers
+                .iter()
+                .filter(|informer| !(informer.has_synced)())
+                .map(|informer| informer.of)
+                .collect();
+            std::future::ready(match waiting.as_slice() {
+                [] => Ok(()),
+                waiting => Err(format!("not yet synced: {}", waiting.join(", "))),
+            })
+        });
     }
 
     fn of(&self, endpoint: Endpoint) -> Vec<Check> {
@@ -210,6 +240,18 @@ mod tests {
         check(Endpoint::Livez, "exclude=log&verbose=1", 200, some).await;
         let warned = "[+]ping ok\n[+]log ok\nwarn: some health checks cannot be excluded: no matches for \"nope\"\nhealthz check passed\n";
         check(Endpoint::Healthz, "exclude=nope&verbose", 200, warned).await;
+    }
+
+    #[tokio::test]
+    async fn all_informers_are_one_check() {
+        let health = Health::new();
+        health.add_informer("namespaces", || true);
+        let one = health.answer_one(Endpoint::Readyz, "informer-sync").await.unwrap();
+        assert_eq!(one.status(), 200);
+        health.add_informer("settings", || false);
+        let one = health.answer_one(Endpoint::Readyz, "informer-sync").await.unwrap();
+        let body = one.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, "internal server error: not yet synced: settings\n");
     }
 
     #[tokio::test]

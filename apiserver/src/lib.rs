@@ -12,6 +12,7 @@ pub mod limits;
 pub mod request;
 pub mod response;
 
+pub mod admission;
 pub mod api;
 pub mod discovery;
 mod document;

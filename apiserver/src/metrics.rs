@@ -4,6 +4,7 @@
 //! Every label comes from a known set: verbs from a list, resources from those that are served,
 //! paths from those that are fixed. A client cannot make a new series by asking for nonsense.
 
+mod admission;
 mod objects;
 mod process;
 
@@ -28,6 +29,7 @@ use crate::version::Version;
 
 use self::objects::Objects;
 
+pub(crate) use self::admission::AdmissionTimes;
 pub use self::objects::StoredResource;
 
 /// The media type of the answer.
@@ -90,6 +92,7 @@ pub struct Metrics {
     long_running: Family<Route, Gauge>,
     handshake_errors: Counter,
     watch_events: Family<ResourceLabels, Counter>,
+    admission: AdmissionTimes,
 }
 
 fn durations() -> Histogram {
@@ -116,6 +119,7 @@ impl Metrics {
             long_running: Family::default(),
             handshake_errors: Counter::default(),
             watch_events: Family::default(),
+            admission: AdmissionTimes::new(),
         };
         // The encoder appends `_total` to counters, so their names end before it.
         this.register(
@@ -154,6 +158,7 @@ impl Metrics {
             "Events sent to watchers",
             this.watch_events.clone(),
         );
+        this.admission.register(&this);
         this.register("kubernetes_build_info", "What was built, from what", build_info(version));
         this.locked().register_collector(Box::new(process::Process::new()));
         this
@@ -167,6 +172,11 @@ impl Metrics {
     /// The events sent to watchers of a resource.
     pub fn watch_events(&self, resource: &ResourceLabels) -> Counter {
         self.watch_events.get_or_create_owned(resource)
+    }
+
+    /// The times of admission plugins.
+    pub(crate) fn admission(&self) -> AdmissionTimes {
+        self.admission.clone()
     }
 
     /// Shows how many objects are stored. `count` is asked whenever somebody looks.

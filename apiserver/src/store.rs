@@ -13,6 +13,7 @@ use std::time::Duration;
 use storage::{Cache, Entry, Expect, Key, Prefix};
 use tokio::time::Instant;
 
+use crate::admission::{Admission, Attributes, Operation};
 use crate::environment::Environment;
 use crate::meta::{self, Time};
 use crate::names;
@@ -36,12 +37,20 @@ const FRESHNESS: Duration = Duration::from_secs(3);
 pub struct Store {
     cache: Arc<Cache>,
     environment: Arc<dyn Environment>,
+    admission: Admission,
 }
 
 impl Store {
-    /// A store before `cache`.
+    /// A store before `cache`, into which everything is admitted.
     pub fn new(cache: Arc<Cache>, environment: Arc<dyn Environment>) -> Self {
-        Self { cache, environment }
+        Self { cache, environment, admission: Admission::default() }
+    }
+
+    /// The same, with writes subject to `admission`.
+    #[must_use]
+    pub fn guarded_by(mut self, admission: Admission) -> Self {
+        self.admission = admission;
+        self
     }
 
     /// What lists and watches read from.
@@ -52,6 +61,23 @@ impl Store {
     /// Where the time comes from.
     pub fn environment(&self) -> &dyn Environment {
         self.environment.as_ref()
+    }
+
+    /// Asks admission about an object that is to be created, or answered without being stored.
+    ///
+    /// # Errors
+    /// Why it may not be.
+    pub async fn admit_create(
+        &self,
+        definition: &Definition,
+        subresource: &str,
+        cx: &Context<'_>,
+        object: &Object,
+    ) -> Result<(), Error> {
+        let operation = Operation::Create;
+        let object = Some(object);
+        let attributes = Attributes { operation, definition, subresource, cx, object, old: None };
+        self.admission.admit(&attributes).await
     }
 
     /// Reads one object at a revision not older than `wanted`.

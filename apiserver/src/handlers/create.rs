@@ -29,6 +29,7 @@ impl Call<'_> {
             incoming.object.meta.managed_fields = None;
         }
         managers::record(self.resource, None, &mut incoming.object, &options.manager, cx.now);
+        self.store.admit_create(definition, "", &cx, &incoming.object).await?;
         let object = match &self.resource.serves {
             Serves::Stored(strategy) => {
                 let object = incoming.into_stored();

@@ -57,8 +57,10 @@ impl Call<'_> {
             options.field_validation,
             &mut warnings,
         )?;
-        let parent = self.parent().await?;
         let cx = self.context(options.dry_run, options.field_validation);
+        let definition = &self.resource.definition;
+        self.store.admit_create(definition, subresource.name, &cx, &incoming.object).await?;
+        let parent = self.parent().await?;
         let (object, told) = post.post(&cx, parent, incoming.object).await?;
         warnings.extend(told);
         self.answer_object(StatusCode::CREATED, accepted, &object, &warnings)

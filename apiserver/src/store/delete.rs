@@ -3,6 +3,7 @@
 use storage::Expect;
 
 use super::{Store, WRITE_ATTEMPTS, key, storage_error, stored};
+use crate::admission::{Attributes, Operation};
 use crate::meta::{FINALIZER_FOREGROUND, FINALIZER_ORPHAN, ObjectMeta, Time};
 use crate::object::{Object, Stored};
 use crate::options::Wanted;
@@ -59,6 +60,15 @@ impl Store {
             let entry = self.get(definition, cx.namespace, cx.name, Wanted::Newest).await?;
             let mut object = Stored::new(&entry.value, entry.revision)?.to_object()?;
             preconditions.check(definition, cx.name, &object.meta)?;
+            let attributes = Attributes {
+                operation: Operation::Delete,
+                definition,
+                subresource: "",
+                cx,
+                object: None,
+                old: Some(&object),
+            };
+            self.admission.admit(&attributes).await?;
             let finalizers = finalizers_after(&object.meta, propagation);
             let gone = finalizers.is_empty();
             if !gone {

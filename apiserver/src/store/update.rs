@@ -3,6 +3,7 @@
 use storage::{Entry, Expect};
 
 use super::{Store, WRITE_ATTEMPTS, key, storage_error, stored};
+use crate::admission::{Attributes, Operation};
 use crate::field;
 use crate::managers;
 use crate::meta::{self, ObjectMeta};
@@ -38,6 +39,15 @@ impl Store {
             let entry = self.get(definition, cx.namespace, cx.name, Wanted::Newest).await?;
             let old = Stored::new(&entry.value, entry.revision)?.to_object()?;
             let revised = revise(&old)?;
+            let attributes = Attributes {
+                operation: Operation::Update,
+                definition,
+                subresource: "",
+                cx,
+                object: Some(&revised.object),
+                old: Some(&old),
+            };
+            self.admission.admit(&attributes).await?;
             let object = settle(definition, strategy, cx, revised, &old)?;
             if let Some(object) = self.replace(definition, cx, object, &old, &entry).await? {
                 return Ok(object);

@@ -5,20 +5,19 @@
 //! the figure to compare: it does not depend on what else the machine does. What is compared with a constant answer
 //! is measured in turns with it.
 
-mod client;
-mod load;
 mod orders;
 mod server;
-mod watchers;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use bench::client::{Order, Target};
+use bench::load::{Limit, Outcome, drive};
+use bench::print::{self, mebibytes};
+use bench::watchers;
 use clap::Parser;
 
-use client::{Connection, Order, Target};
-use load::{Limit, Outcome, drive};
 use orders::Orders;
 use server::Server;
 
@@ -54,12 +53,9 @@ async fn main() -> Result<()> {
     let server = Server::start(&args.formwork, scratch.path())?;
     let target = Target::from_kubeconfig(&server.kubeconfig)?;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let idle = server.resident()?;
+    let idle = server.process().resident()?;
 
-    println!(
-        "{:<28} {:>5} {:>9} {:>10} {:>10} {:>12}",
-        "request", "conns", "/s", "p50", "p99", "cpu/request"
-    );
+    print::head();
     let orders = Orders::read(&args.templates)?;
     for connections in [1, args.connections] {
         compared(&server, &target, &orders, &args, connections).await?;
@@ -67,7 +63,7 @@ async fn main() -> Result<()> {
     stored(&server, &target, &orders, &args).await?;
 
     let watched = watchers::fan_out(
-        &server,
+        server.process(),
         &target,
         &mut target.connect().await?,
         orders::TEMPLATES,
@@ -77,12 +73,12 @@ async fn main() -> Result<()> {
     )
     .await?;
     let connections = args.watchers.div_ceil(watchers::PER_CONNECTION);
-    print(&format!("delivery to {} watchers", args.watchers), connections, &watched)?;
+    print::line(&format!("delivery to {} watchers", args.watchers), connections, &watched)?;
 
     println!(
         "\nresident memory: {} idle, {} after all of this",
         mebibytes(idle),
-        mebibytes(server.resident()?)
+        mebibytes(server.process().resident()?)
     );
     // On another thread, because our own connections have to take their leave meanwhile.
     tokio::task::spawn_blocking(|| server.stop()).await?
@@ -102,18 +98,18 @@ async fn compared(
         ("processedtemplates, medium", &|_| orders.process_medium()),
     ];
     let limit = Limit { requests: 200_000, time: Duration::from_millis(args.turn_ms) };
-    let mut connections = connect(target, connections).await?;
+    let mut connections = target.connections(connections).await?;
     let mut outcomes = requests.map(|_| Outcome::default());
     for (_, order) in &requests {
-        drive(server, &mut connections, Limit { requests: 500, ..limit }, order).await?;
+        drive(server.process(), &mut connections, Limit { requests: 500, ..limit }, order).await?;
     }
     for _ in 0..args.rounds {
         for (outcome, (_, order)) in outcomes.iter_mut().zip(&requests) {
-            outcome.add(drive(server, &mut connections, limit, order).await?);
+            outcome.add(drive(server.process(), &mut connections, limit, order).await?);
         }
     }
     for (outcome, (name, _)) in outcomes.iter().zip(&requests) {
-        print(name, connections.len(), outcome)?;
+        print::line(name, connections.len(), outcome)?;
     }
     let constant = outcomes[0].cpu_per_request();
     println!(
@@ -126,46 +122,27 @@ async fn compared(
 
 /// What touches the store: create, then get and list what was created.
 async fn stored(server: &Server, target: &Target, orders: &Orders, args: &Args) -> Result<()> {
-    let mut connections = connect(target, args.connections).await?;
+    let mut connections = target.connections(args.connections).await?;
     let limit = |requests| Limit { requests, time: Duration::from_secs(10) };
 
     let create = |number: usize| orders.create_medium(&format!("stored-{number}"));
-    let created = drive(server, &mut connections, limit(5_000), &create).await?;
-    print("create, medium", connections.len(), &created)?;
+    let created = drive(server.process(), &mut connections, limit(5_000), &create).await?;
+    print::line("create, medium", connections.len(), &created)?;
 
     let names = created.latencies.len();
     let get =
         |number: usize| Order::get(format!("{}/stored-{}", orders::TEMPLATES, number % names));
-    print("get", connections.len(), &drive(server, &mut connections, limit(50_000), &get).await?)?;
+    print::line(
+        "get",
+        connections.len(),
+        &drive(server.process(), &mut connections, limit(50_000), &get).await?,
+    )?;
 
     let few = connections.len().min(4);
     let list = |_| Order::get(format!("{}?limit=500", orders::TEMPLATES));
-    print("list of 500", few, &drive(server, &mut connections[..few], limit(1_000), &list).await?)
-}
-
-async fn connect(target: &Target, count: usize) -> Result<Vec<Connection>> {
-    let mut connections = Vec::with_capacity(count);
-    for _ in 0..count {
-        connections.push(target.connect().await.context("connecting")?);
-    }
-    Ok(connections)
-}
-
-fn print(name: &str, connections: usize, outcome: &Outcome) -> Result<()> {
-    println!(
-        "{name:<28} {connections:>5} {:>9.0} {:>10} {:>10} {:>9.1} us",
-        outcome.requests_per_second(),
-        milliseconds(outcome.quantile(0.5)?),
-        milliseconds(outcome.quantile(0.99)?),
-        outcome.cpu_per_request(),
-    );
-    Ok(())
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{:.3} ms", time.as_secs_f64() * 1e3)
-}
-
-fn mebibytes(kibibytes: u64) -> String {
-    format!("{:.1} MiB", kibibytes as f64 / 1024.0)
+    print::line(
+        "list of 500",
+        few,
+        &drive(server.process(), &mut connections[..few], limit(1_000), &list).await?,
+    )
 }

@@ -1,13 +1,10 @@
 //! The requests that carry a Template, made once and sent often.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use bytes::Bytes;
-use serde_json::Value;
-
-use crate::client::Order;
+use anyhow::Result;
+use bench::body::Body;
+use bench::client::Order;
 
 /// The collection that is created in, listed and watched.
 pub(crate) const TEMPLATES: &str = "/apis/template.openshift.io/v1/namespaces/default/templates";
@@ -16,13 +13,6 @@ const PROCESSED: &str = "/apis/template.openshift.io/v1/namespaces/default/proce
 pub(crate) struct Orders {
     small: Body,
     medium: Body,
-}
-
-/// A Template's text, and the same text in two parts with the name between them.
-struct Body {
-    whole: Bytes,
-    before: String,
-    after: String,
 }
 
 impl Orders {
@@ -34,11 +24,11 @@ impl Orders {
     }
 
     pub(crate) fn process_small(&self) -> Order {
-        Order::post(PROCESSED, self.small.whole.clone())
+        Order::post(PROCESSED, self.small.whole())
     }
 
     pub(crate) fn process_medium(&self) -> Order {
-        Order::post(PROCESSED, self.medium.whole.clone())
+        Order::post(PROCESSED, self.medium.whole())
     }
 
     pub(crate) fn create_small(&self, name: &str) -> Order {
@@ -47,22 +37,5 @@ impl Orders {
 
     pub(crate) fn create_medium(&self, name: &str) -> Order {
         Order::post(TEMPLATES, self.medium.named(name))
-    }
-}
-
-impl Body {
-    fn read(path: &Path) -> Result<Self> {
-        const MARK: &str = "the-name-goes-here";
-        let text = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-        let mut template: Value = serde_json::from_slice(&text)?;
-        let whole = serde_json::to_vec(&template)?.into();
-        template["metadata"]["name"] = MARK.into();
-        let marked = template.to_string();
-        let (before, after) = marked.split_once(MARK).context("the mark stands in the text")?;
-        Ok(Self { whole, before: before.to_owned(), after: after.to_owned() })
-    }
-
-    fn named(&self, name: &str) -> Bytes {
-        [&self.before, name, &self.after].concat().into()
     }
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::param::clock_ticks_per_second;
+use bench::process::Process;
 use rustix::process::{Pid, Signal, kill_process};
 
 const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -43,28 +43,9 @@ impl Server {
         Ok(server)
     }
 
-    /// Processor time of all its threads so far, those that ended included.
-    pub(crate) fn cpu(&self) -> Result<Duration> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
-        // The second field, the command in parentheses, may hold spaces; utime and stime are the 14th and 15th.
-        let (_, fields) = stat.rsplit_once(')').context("stat names the command")?;
-        let ticks = fields
-            .split_whitespace()
-            .skip(11)
-            .take(2)
-            .map(str::parse::<u64>)
-            .sum::<Result<u64, _>>()?;
-        Ok(Duration::from_millis(ticks * 1000 / clock_ticks_per_second()))
-    }
-
-    /// Resident memory now, in KiB.
-    pub(crate) fn resident(&self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
-            .context("status has VmRSS")?;
-        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    /// What is measured.
+    pub(crate) fn process(&self) -> Process {
+        Process(self.process.id())
     }
 
     /// Asks it to end, and fails unless it does so cleanly.

@@ -23,25 +23,29 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 /// Where the server is and who asks.
-pub(crate) struct Target {
+pub struct Target {
     authority: String,
     tls: ClientConfig,
 }
 
 /// One HTTP/1.1 connection.
-pub(crate) struct Connection {
+pub struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
     authority: String,
 }
 
 /// One HTTP/2 connection, for many streams at once.
-pub(crate) struct Multiplexed {
+pub struct Multiplexed {
     sender: http2::SendRequest<Full<Bytes>>,
     authority: String,
 }
 
 impl Target {
-    pub(crate) fn from_kubeconfig(path: &Path) -> Result<Self> {
+    /// The cluster and the user of a kubeconfig that holds certificates and keys itself.
+    ///
+    /// # Errors
+    /// When the file is not such a kubeconfig.
+    pub fn from_kubeconfig(path: &Path) -> Result<Self> {
         let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(path)?)?;
         let cluster = &config["clusters"][0]["cluster"];
         let user = &config["users"][0]["user"];
@@ -65,7 +69,11 @@ impl Target {
         Ok(Self { authority, tls })
     }
 
-    pub(crate) async fn connect(&self) -> Result<Connection> {
+    /// Connects for one request at a time.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or is not the one of the kubeconfig.
+    pub async fn connect(&self) -> Result<Connection> {
         let stream = self.dial(b"http/1.1").await?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         // Ends with the sender; an error shows at the next request.
@@ -73,7 +81,23 @@ impl Target {
         Ok(Connection { sender, authority: self.authority.clone() })
     }
 
-    pub(crate) async fn connect_multiplexed(&self) -> Result<Multiplexed> {
+    /// Several of these.
+    ///
+    /// # Errors
+    /// As one.
+    pub async fn connections(&self, count: usize) -> Result<Vec<Connection>> {
+        let mut connections = Vec::with_capacity(count);
+        for _ in 0..count {
+            connections.push(self.connect().await.context("connecting")?);
+        }
+        Ok(connections)
+    }
+
+    /// Connects for many streams at once.
+    ///
+    /// # Errors
+    /// As [`Target::connect`].
+    pub async fn connect_multiplexed(&self) -> Result<Multiplexed> {
         let stream = self.dial(b"h2").await?;
         let (sender, connection) =
             http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
@@ -96,7 +120,10 @@ impl Target {
 
 impl Connection {
     /// The whole body of the answer.
-    pub(crate) async fn ask(&mut self, order: &Order) -> Result<Bytes> {
+    ///
+    /// # Errors
+    /// When the connection breaks, and for any status but the expected one.
+    pub async fn ask(&mut self, order: &Order) -> Result<Bytes> {
         let request = order.request(&self.authority, &order.path)?;
         self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
@@ -115,7 +142,10 @@ impl Connection {
 
 impl Multiplexed {
     /// The body as it comes.
-    pub(crate) async fn open(&mut self, order: &Order) -> Result<Incoming> {
+    ///
+    /// # Errors
+    /// As [`Connection::ask`].
+    pub async fn open(&mut self, order: &Order) -> Result<Incoming> {
         let uri = format!("https://{}{}", self.authority, order.path);
         self.sender.ready().await?;
         let response = self.sender.send_request(order.request(&self.authority, &uri)?).await?;
@@ -131,15 +161,20 @@ impl Multiplexed {
 }
 
 /// A request, and the status it has to get.
-pub(crate) struct Order {
+pub struct Order {
+    /// What to do.
     pub method: Method,
+    /// With what.
     pub path: String,
+    /// What is sent; JSON, or nothing.
     pub body: Bytes,
+    /// The status it has to get.
     pub expected: StatusCode,
 }
 
 impl Order {
-    pub(crate) fn get(path: impl Into<String>) -> Self {
+    /// A GET that finds something.
+    pub fn get(path: impl Into<String>) -> Self {
         Self {
             method: Method::GET,
             path: path.into(),
@@ -148,7 +183,8 @@ impl Order {
         }
     }
 
-    pub(crate) fn post(path: impl Into<String>, body: Bytes) -> Self {
+    /// A POST that creates something.
+    pub fn post(path: impl Into<String>, body: Bytes) -> Self {
         Self { method: Method::POST, path: path.into(), body, expected: StatusCode::CREATED }
     }
 

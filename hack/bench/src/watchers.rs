@@ -11,16 +11,16 @@ use tokio::time::timeout;
 
 use crate::client::{Connection, Order, Target};
 use crate::load::Outcome;
-use crate::server::Server;
+use crate::process::Process;
 
 /// Streams of one connection. Servers commonly grant 100 at least.
-pub(crate) const PER_CONNECTION: usize = 100;
+pub const PER_CONNECTION: usize = 100;
 const DELIVERED_WITHIN: Duration = Duration::from_secs(30);
 
 /// Opens `watchers` watches of `collection`, creates `events` objects one after the other, and waits each time until
 /// every watcher has it. A latency of the outcome is the time from sending an object to one watcher having it.
-pub(crate) async fn fan_out(
-    server: &Server,
+pub async fn fan_out(
+    server: Process,
     target: &Target,
     connection: &mut Connection,
     collection: &str,

@@ -6,27 +6,34 @@ use anyhow::{Context, Result};
 use futures::future::try_join_all;
 
 use crate::client::{Connection, Order};
-use crate::server::Server;
+use crate::process::Process;
 
 /// When to stop: whichever comes first.
 #[derive(Clone, Copy)]
-pub(crate) struct Limit {
+pub struct Limit {
+    /// So many requests were sent.
     pub requests: usize,
+    /// So much time has passed.
     pub time: Duration,
 }
 
 /// One run, or several added up.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub struct Outcome {
+    /// From sending a request to having all of its answer.
     pub latencies: Vec<Duration>,
+    /// From the first request to the last answer.
     pub elapsed: Duration,
     /// Processor time of the server, in all its threads
     pub cpu: Duration,
 }
 
 /// Sends `order(0)`, `order(1)`, … over all `connections` at once. Any status but the expected one is an error.
-pub(crate) async fn drive(
-    server: &Server,
+///
+/// # Errors
+/// Those of [`Connection::ask`], and of asking the kernel.
+pub async fn drive(
+    server: Process,
     connections: &mut [Connection],
     limit: Limit,
     order: &(dyn Fn(usize) -> Order + Sync),
@@ -51,17 +58,21 @@ pub(crate) async fn drive(
 }
 
 impl Outcome {
-    pub(crate) fn requests_per_second(&self) -> f64 {
+    /// Answers a second, over all connections.
+    pub fn requests_per_second(&self) -> f64 {
         self.latencies.len() as f64 / self.elapsed.as_secs_f64()
     }
 
     /// Microseconds of the server's processor time per request.
-    pub(crate) fn cpu_per_request(&self) -> f64 {
+    pub fn cpu_per_request(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / self.latencies.len() as f64
     }
 
     /// The latency that `part` of all requests do not exceed; `part` is from 0 to 1.
-    pub(crate) fn quantile(&self, part: f64) -> Result<Duration> {
+    ///
+    /// # Errors
+    /// When nothing was answered.
+    pub fn quantile(&self, part: f64) -> Result<Duration> {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
         let last = sorted.len().checked_sub(1).context("at least one request was answered")?;
@@ -74,7 +85,8 @@ impl Outcome {
         Ok(sorted[index])
     }
 
-    pub(crate) fn add(&mut self, other: Outcome) {
+    /// Counts another run to this one.
+    pub fn add(&mut self, other: Outcome) {
         self.latencies.extend(other.latencies);
         self.elapsed += other.elapsed;
         self.cpu += other.cpu;

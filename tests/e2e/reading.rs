@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::kubectl::Kubectl;
+use crate::kubectl::{Kubectl, Templates as _};
 
 fn three() -> Result<Kubectl> {
     let kubectl = Kubectl::new()?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::kubectl::{Kubectl, template};
+use crate::kubectl::{Kubectl, Templates as _, template};
 
 fn as_json(yaml: &str) -> Result<Value> {
     Ok(serde_saphyr::from_str(yaml)?)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::kubectl::Kubectl;
+use crate::kubectl::{Kubectl, Templates as _};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::kubectl::{Kubectl, template};
+use crate::kubectl::{Kubectl, Templates as _, template};
 
 fn revision(object: &Value) -> &str {
     object["metadata"]["resourceVersion"].as_str().unwrap_or_default()

@@ -1,7 +1,13 @@
-//! What the tests of the whole share: a running server, a client that says exactly what it is told, and the corpora.
+//! What the tests of the whole share: servers and a real control plane, clients, and the corpora.
 //!
-//! It knows nothing of templates, and holds no assertion of its own.
+//! It knows nothing of templates but under which names they are registered, and holds no assertion of its own.
 
+pub mod authority;
 pub mod client;
+pub mod cluster;
 pub mod corpus;
+pub mod installation;
+pub mod kubectl;
+pub mod process;
+pub mod replica;
 pub mod server;

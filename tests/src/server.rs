@@ -1,24 +1,15 @@
 //! A standalone server as a child process on a folder of its own.
-//!
-//! It runs the binary that Cargo built beside the tests; it never builds one.
 
-use std::io::{BufRead, BufReader, Write};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
-use std::time::{Duration, Instant};
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use anyhow::{Context, Result, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use anyhow::Result;
 use tempfile::TempDir;
 
 use crate::client::Target;
-
-const READY_WITHIN: Duration = Duration::from_secs(60);
-const STOPPED_WITHIN: Duration = Duration::from_secs(30);
-
-/// The line that says where it serves.
-const READY: &str = "serving on https://";
+use crate::process::Process;
 
 /// Users of the recorded exchanges: token, name, uid, groups.
 const TOKENS: &str = "admin-token,admin,admin-uid,\"system:masters\"\n\
@@ -28,9 +19,8 @@ const TOKENS: &str = "admin-token,admin,admin-uid,\"system:masters\"\n\
 /// A running server. Dropping it kills the process; the folder goes with the last owner of it.
 #[derive(Debug)]
 pub struct Server {
-    process: Child,
+    process: Process,
     data: PathBuf,
-    authority: String,
     // Only to be dropped after the process.
     _folder: Option<TempDir>,
 }
@@ -64,33 +54,15 @@ impl Server {
     }
 
     fn spawn(data: &Path, flags: &[&str]) -> Result<Self> {
-        let program = program()?;
         let tokens = data.join("tokens.csv");
         std::fs::write(&tokens, TOKENS)?;
-        let mut process = Command::new(&program)
-            .args(["serve", "--standalone", "--bind-address", "127.0.0.1", "--secure-port", "0"])
-            .arg("--data-dir")
-            .arg(data)
-            .arg("--token-auth-file")
-            .arg(&tokens)
-            .args(flags)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("starting {}", program.display()))?;
-
-        let log = data.join("server.log");
-        let announced = follow(process.stderr.take().context("stderr is piped")?, log.clone());
-        match announced.recv_timeout(READY_WITHIN) {
-            Ok(authority) => Ok(Self { process, data: data.to_owned(), authority, _folder: None }),
-            Err(_) => {
-                let _ = process.kill();
-                let status = process.wait()?;
-                let said = std::fs::read_to_string(&log).unwrap_or_default();
-                bail!("the server was never ready ({status}); it said:\n{said}")
-            }
-        }
+        let mut arguments: Vec<OsString> =
+            ["--standalone", "--bind-address=127.0.0.1", "--secure-port=0"].map(Into::into).into();
+        arguments.extend(["--data-dir".into(), data.into()]);
+        arguments.extend(["--token-auth-file".into(), tokens.into()]);
+        arguments.extend(flags.iter().map(Into::into));
+        let process = Process::serve(arguments, &data.join("server.log"))?;
+        Ok(Self { process, data: data.to_owned(), _folder: None })
     }
 
     /// Where and as whom to ask: the administrator of the kubeconfig.
@@ -98,7 +70,7 @@ impl Server {
     /// # Errors
     /// When the kubeconfig that the server wrote cannot be read.
     pub fn target(&self) -> Result<Target> {
-        Target::from_kubeconfig(&self.kubeconfig(), &self.authority)
+        Target::from_kubeconfig(&self.kubeconfig(), self.authority())
     }
 
     /// The kubeconfig that the server wrote.
@@ -108,12 +80,12 @@ impl Server {
 
     /// `host:port` it serves on.
     pub fn authority(&self) -> &str {
-        &self.authority
+        self.process.authority()
     }
 
     /// What it logged so far.
     pub fn log(&self) -> String {
-        std::fs::read_to_string(self.data.join("server.log")).unwrap_or_default()
+        self.process.log()
     }
 
     /// Whether the process is still there.
@@ -121,7 +93,7 @@ impl Server {
     /// # Errors
     /// When the kernel cannot be asked.
     pub fn is_running(&mut self) -> Result<bool> {
-        Ok(self.process.try_wait()?.is_none())
+        self.process.is_running()
     }
 
     /// `kill -9`, and waits until it is gone.
@@ -129,9 +101,7 @@ impl Server {
     /// # Errors
     /// When the process cannot be signalled.
     pub fn kill(mut self) -> Result<()> {
-        self.process.kill()?;
-        self.process.wait()?;
-        Ok(())
+        self.process.kill()
     }
 
     /// SIGTERM, and the status it ends with.
@@ -139,58 +109,8 @@ impl Server {
     /// # Errors
     /// When it does not end within half a minute.
     pub fn stop(mut self) -> Result<ExitStatus> {
-        kill_process(Pid::from_child(&self.process), Signal::TERM)?;
-        let deadline = Instant::now() + STOPPED_WITHIN;
-        // The one thing here that cannot be awaited with a deadline: std's wait has none.
-        loop {
-            if let Some(status) = self.process.try_wait()? {
-                return Ok(status);
-            }
-            ensure!(Instant::now() < deadline, "SIGTERM did not end the server");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        self.process.stop()
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // After `stop` or `kill` there is nothing left to kill.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Copies what the server says into `log`, and announces the address of the ready line.
-fn follow(stderr: ChildStderr, log: PathBuf) -> mpsc::Receiver<String> {
-    let (announce, announced) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(log).ok();
-        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            if let Some(file) = &mut file {
-                let _ = writeln!(file, "{line}");
-            }
-            if let Some((_, rest)) = line.split_once(READY) {
-                let end = rest
-                    .find(|c: char| !(c.is_ascii_alphanumeric() || ".:-[]".contains(c)))
-                    .unwrap_or(rest.len());
-                let _ = announce.send(rest[..end].to_owned());
-            }
-        }
-    });
-    announced
-}
-
-/// `formwork`, in the folder that Cargo built this test into.
-fn program() -> Result<PathBuf> {
-    let this = std::env::current_exe()?;
-    let folder = this.parent().and_then(Path::parent).context("tests run from target/X/deps")?;
-    let program = folder.join("formwork");
-    ensure!(
-        program.exists(),
-        "{} is missing: build it with `cargo build -p apiservice`",
-        program.display()
-    );
-    Ok(program)
 }
 
 /// The server that the tests of a binary share, for those that cannot disturb each other.

@@ -1,0 +1,247 @@
+//! Formwork in a real cluster: its namespace, its rights, and the Service by which kube-apiserver reaches processes on
+//! this host. There are no nodes, so what the kubelet and the endpoint controllers would do is done here, when told.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::cluster::{Cluster, Routing};
+use crate::kubectl::Kubectl;
+use crate::replica::{Replica, free_port};
+
+/// Where it is installed, and what its Service and its ServiceAccount are called.
+pub const NAMESPACE: &str = "formwork-system";
+const NAME: &str = "formwork";
+
+/// The APIServices that it registers.
+const API_SERVICES: &[&str] = &["v1.template.openshift.io", "v1alpha1.formwork.dev"];
+
+/// What replicas keep their objects in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// Each its own file.
+    Embedded,
+    /// All of them the etcd that kube-apiserver has.
+    Etcd,
+}
+
+/// An installation without replicas. It goes with its cluster.
+#[derive(Debug)]
+pub struct Installation {
+    cluster: Arc<Cluster>,
+    store: Store,
+    kubeconfig: PathBuf,
+    /// The port of the Service.
+    port: u16,
+    next: AtomicU32,
+    // Data and logs of replicas. Those are dropped before, since they borrow nothing but their paths.
+    folder: TempDir,
+}
+
+/// An installation that serves, for tests that do not disturb it.
+#[derive(Debug)]
+pub struct Serving {
+    // First, so that it ends before its cluster and its files.
+    _replica: Replica,
+    /// Where it serves.
+    pub installation: Installation,
+}
+
+impl Installation {
+    /// Installs it, but for the replicas: a cluster has at most one.
+    ///
+    /// # Errors
+    /// When the cluster refuses something.
+    pub fn new(cluster: Arc<Cluster>, store: Store) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("formwork-replicas-").tempdir()?;
+        let kubeconfig = folder.path().join("kubeconfig");
+        let port = match cluster.routing() {
+            Routing::Off => free_port(cluster.reachable_address()?)?,
+            Routing::On => 443,
+        };
+        let next = AtomicU32::new(1);
+        let installation = Self { cluster, store, kubeconfig, port, next, folder };
+        let kubectl = installation.kubectl()?;
+        kubectl.ok_with(&["apply", "-f", "-"], include_str!("installation.yaml"))?;
+        kubectl.ok_with(&["apply", "-f", "-"], &installation.service().to_string())?;
+        let token = kubectl.ok(&["create", "token", NAME, "--duration=24h"])?;
+        installation.write_kubeconfig(token.trim())?;
+        Ok(installation)
+    }
+
+    /// One replica on the embedded store in the shared cluster without aggregator routing, Available.
+    ///
+    /// It lives as long as any test holds it, so that none outlives the tests.
+    ///
+    /// # Errors
+    /// When the cluster or the replica does not start, or the APIServices do not become Available.
+    pub fn shared() -> Result<Arc<Serving>> {
+        static SHARED: Mutex<Weak<Serving>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(serving) = shared.upgrade() {
+            return Ok(serving);
+        }
+        let installation = Self::new(Cluster::shared(Routing::Off)?, Store::Embedded)?;
+        let replica = installation.start(&[])?;
+        installation.await_available()?;
+        let serving = Arc::new(Serving { _replica: replica, installation });
+        *shared = Arc::downgrade(&serving);
+        Ok(serving)
+    }
+
+    /// The cluster it is in.
+    pub fn cluster(&self) -> &Arc<Cluster> {
+        &self.cluster
+    }
+
+    /// What a replica knows the cluster by: the token of its ServiceAccount.
+    pub fn kubeconfig(&self) -> &PathBuf {
+        &self.kubeconfig
+    }
+
+    /// The administrator's kubectl in its namespace.
+    ///
+    /// # Errors
+    /// When it can have no home.
+    pub fn kubectl(&self) -> Result<Kubectl> {
+        Ok(self.cluster.kubectl("admin")?.in_namespace(NAMESPACE))
+    }
+
+    /// Starts a replica with more flags, and lets the cluster send requests to it. Without aggregator routing there can
+    /// be one at a time.
+    ///
+    /// # Errors
+    /// When it is not ready within a minute, with what it said.
+    pub fn start(&self, flags: &[&str]) -> Result<Replica> {
+        let mut replica = self.replica(flags)?;
+        replica.start()?;
+        self.admit(&replica)?;
+        Ok(replica)
+    }
+
+    /// A replica that is not started, and that the cluster does not know.
+    ///
+    /// # Errors
+    /// When there is no free port.
+    pub fn replica(&self, flags: &[&str]) -> Result<Replica> {
+        let name = format!("{NAME}-{}", self.next.fetch_add(1, Ordering::Relaxed));
+        let ip = self.cluster.reachable_address()?;
+        let port = match self.cluster.routing() {
+            Routing::Off => self.port,
+            Routing::On => free_port(ip)?,
+        };
+        let address = SocketAddr::new(ip, port);
+        let mut all = self.flags(address)?;
+        match self.store {
+            Store::Etcd => all.push(format!("--etcd-servers={}", self.cluster.etcd()?).into()),
+            Store::Embedded => {
+                let data = self.folder.path().join(&name);
+                std::fs::create_dir(&data)?;
+                all.extend(["--data-dir".into(), data.into()]);
+            }
+        }
+        all.extend(flags.iter().map(Into::into));
+        let log = self.folder.path().join(format!("{name}.log"));
+        Ok(Replica::new(name, address, all, log))
+    }
+
+    /// Lets the aggregator send requests to `replica`, as when a Pod becomes ready.
+    ///
+    /// # Errors
+    /// When the cluster refuses.
+    pub fn admit(&self, replica: &Replica) -> Result<()> {
+        if self.cluster.routing() == Routing::On {
+            let slice = endpoint_slice(replica).to_string();
+            self.kubectl()?.ok_with(&["apply", "-f", "-"], &slice)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the aggregator send nothing more to `replica`, as when a Pod is about to go.
+    ///
+    /// # Errors
+    /// When the cluster refuses.
+    pub fn withdraw(&self, replica: &Replica) -> Result<()> {
+        if self.cluster.routing() == Routing::On {
+            let name = format!("endpointslice/{}", replica.name());
+            self.kubectl()?.ok(&["delete", &name, "--ignore-not-found"])?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the aggregator finds every APIService Available.
+    ///
+    /// # Errors
+    /// When that takes more than a minute, with the conditions.
+    pub fn await_available(&self) -> Result<()> {
+        let kubectl = self.kubectl()?;
+        for name in API_SERVICES {
+            let name = format!("apiservice/{name}");
+            kubectl.ok(&["wait", "--for=create", &name, "--timeout=60s"])?;
+            kubectl
+                .ok(&["wait", "--for=condition=Available", &name, "--timeout=60s"])
+                .with_context(|| {
+                    let path = "jsonpath={.status.conditions}";
+                    kubectl.ok(&["get", &name, "-o", path]).unwrap_or_default()
+                })?;
+        }
+        Ok(())
+    }
+
+    fn flags(&self, address: SocketAddr) -> Result<Vec<OsString>> {
+        Ok(vec![
+            "--kubeconfig".into(),
+            self.kubeconfig.clone().into(),
+            format!("--bind-address={}", address.ip()).into(),
+            format!("--secure-port={}", address.port()).into(),
+            format!("--namespace={NAMESPACE}").into(),
+            format!("--service-name={NAME}").into(),
+            format!("--service-port={}", self.port).into(),
+        ])
+    }
+
+    fn service(&self) -> Value {
+        let spec = match self.cluster.routing() {
+            Routing::Off => json!({ "type": "ExternalName", "externalName": "localhost" }),
+            // Without a selector no controller writes endpoints for it.
+            Routing::On => json!({ "ports": [{ "name": "https", "port": self.port }] }),
+        };
+        json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": { "name": NAME, "namespace": NAMESPACE },
+            "spec": spec,
+        })
+    }
+
+    fn write_kubeconfig(&self, token: &str) -> Result<()> {
+        let administrator = std::fs::read_to_string(self.cluster.kubeconfig("admin"))?;
+        let mut config: Value = serde_saphyr::from_str(&administrator)?;
+        config["users"][0]["user"] = json!({ "token": token });
+        Ok(std::fs::write(&self.kubeconfig, config.to_string())?)
+    }
+}
+
+/// One for each replica, because the ports of an EndpointSlice are those of all its endpoints.
+fn endpoint_slice(replica: &Replica) -> Value {
+    let address = replica.address();
+    json!({
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "name": replica.name(),
+            "namespace": NAMESPACE,
+            "labels": { "kubernetes.io/service-name": NAME },
+        },
+        "addressType": if address.is_ipv4() { "IPv4" } else { "IPv6" },
+        "endpoints": [{ "addresses": [address.ip()], "conditions": { "ready": true } }],
+        // The aggregator looks for the name that the Service gave its port.
+        "ports": [{ "name": "https", "protocol": "TCP", "port": address.port() }],
+    })
+}

@@ -1,0 +1,188 @@
+//! The real kubectl, in a namespace and with a home of its own.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+
+use crate::server::{self, Server};
+
+/// kubectl as one user, in one namespace.
+pub struct Kubectl {
+    program: PathBuf,
+    /// The one it is in unless told otherwise.
+    pub namespace: String,
+    // Caches of discovery belong to one server's port.
+    home: TempDir,
+    /// Where the server is, and as whom to ask.
+    flags: Vec<OsString>,
+    // Keeps the shared server alive.
+    _server: Option<Arc<Server>>,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None`: by a signal.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained of.
+    pub stderr: String,
+}
+
+impl Kubectl {
+    /// The administrator in a namespace of the shared standalone server that no other test uses.
+    ///
+    /// # Errors
+    /// When the server does not start.
+    pub fn new() -> Result<Self> {
+        let server = server::shared()?;
+        let kubectl = Self::of(&server.kubeconfig())?;
+        Ok(Self { _server: Some(server), ..kubectl })
+    }
+
+    /// Whoever the kubeconfig says.
+    ///
+    /// # Errors
+    /// As [`Kubectl::with`].
+    pub fn of(kubeconfig: &Path) -> Result<Self> {
+        Self::with(vec!["--kubeconfig".into(), kubeconfig.into()])
+    }
+
+    /// Whoever `flags` say.
+    ///
+    /// # Errors
+    /// When it can have no home.
+    pub fn with(flags: Vec<OsString>) -> Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let program = std::env::var_os("FORMWORK_KUBECTL")
+            .map_or_else(|| PathBuf::from("kubectl"), PathBuf::from);
+        let namespace = format!("e2e-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        Ok(Self { program, namespace, home: tempfile::tempdir()?, flags, _server: None })
+    }
+
+    /// Another kubectl than that of `FORMWORK_KUBECTL`.
+    pub fn program(self, program: PathBuf) -> Self {
+        Self { program, ..self }
+    }
+
+    /// In another namespace.
+    pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
+        Self { namespace: namespace.into(), ..self }
+    }
+
+    /// A command with its arguments, not started.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .env("HOME", self.home.path())
+            .env("KUBECACHEDIR", self.home.path().join("cache"))
+            .env_remove("KUBECONFIG")
+            .args(&self.flags)
+            .args(["--namespace", &self.namespace])
+            .args(arguments)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end, whatever that is.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn run(&self, arguments: &[&str]) -> Result<Ended> {
+        let output = self.command(arguments).output();
+        Ok(Ended::of(&output.with_context(|| {
+            format!("running {} (FORMWORK_KUBECTL names another)", self.program.display())
+        })?))
+    }
+
+    /// Runs it with `input` on its standard input.
+    ///
+    /// # Errors
+    /// When it cannot be started, or does not read.
+    pub fn run_with(&self, arguments: &[&str], input: &str) -> Result<Ended> {
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        child.stdin.take().context("stdin is piped")?.write_all(input.as_bytes())?;
+        Ok(Ended::of(&child.wait_with_output()?))
+    }
+
+    /// What it prints, when it succeeds.
+    ///
+    /// # Errors
+    /// When it fails, with what it said.
+    pub fn ok(&self, arguments: &[&str]) -> Result<String> {
+        self.run(arguments)?.success(arguments)
+    }
+
+    /// What it prints, when it succeeds with `input`.
+    ///
+    /// # Errors
+    /// When it fails, with what it said.
+    pub fn ok_with(&self, arguments: &[&str], input: &str) -> Result<String> {
+        self.run_with(arguments, input)?.success(arguments)
+    }
+
+    /// What it complains of; it has to fail.
+    ///
+    /// # Errors
+    /// When it succeeds.
+    pub fn refused(&self, arguments: &[&str], input: &str) -> Result<String> {
+        let ended = self.run_with(arguments, input)?;
+        ensure!(ended.code != Some(0), "kubectl {arguments:?} succeeded: {}", ended.stdout);
+        Ok(ended.stderr)
+    }
+
+    /// A file in this test's home.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn file(&self, name: &str, text: &str) -> Result<String> {
+        let path = self.home.path().join(name);
+        std::fs::write(&path, text)?;
+        Ok(path.display().to_string())
+    }
+
+    /// An executable script in this test's home.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn script(&self, name: &str, text: &str) -> Result<String> {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.file(name, text)?;
+        std::fs::set_permissions(Path::new(&path), PermissionsExt::from_mode(0o755))?;
+        Ok(path)
+    }
+}
+
+impl Ended {
+    fn of(output: &Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    fn success(self, arguments: &[&str]) -> Result<String> {
+        ensure!(
+            self.code == Some(0),
+            "kubectl {}: {:?}\n{}{}",
+            arguments.join(" "),
+            self.code,
+            self.stdout,
+            self.stderr
+        );
+        Ok(self.stdout)
+    }
+}

@@ -1,0 +1,160 @@
+//! A `formwork` as a child process. It counts as started once it says where it serves.
+//!
+//! It runs the binary that Cargo built beside the tests; it never builds one.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+
+const READY_WITHIN: Duration = Duration::from_secs(60);
+const STOPPED_WITHIN: Duration = Duration::from_secs(30);
+
+/// The line that says where it serves.
+const READY: &str = "serving on https://";
+
+/// A running `formwork serve`. Dropping it kills it.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    log: PathBuf,
+    authority: String,
+}
+
+impl Process {
+    /// Starts `formwork serve` with `flags`, adds what it says to the file `log`, and waits until it serves.
+    ///
+    /// # Errors
+    /// When the binary is missing, ends early, or is not ready within a minute.
+    pub fn serve<F: AsRef<OsStr>>(flags: impl IntoIterator<Item = F>, log: &Path) -> Result<Self> {
+        let program = program()?;
+        let mut child = Command::new(&program)
+            .arg("serve")
+            .args(flags)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("starting {}", program.display()))?;
+        let announced = follow(child.stderr.take().context("stderr is piped")?, log.to_owned());
+        match announced.recv_timeout(READY_WITHIN) {
+            Ok(authority) => Ok(Self { child, log: log.to_owned(), authority }),
+            Err(_) => {
+                let _ = child.kill();
+                let status = child.wait()?;
+                let said = std::fs::read_to_string(log).unwrap_or_default();
+                bail!("the server was never ready ({status}); it said:\n{said}")
+            }
+        }
+    }
+
+    /// `host:port` it serves on.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// What it logged so far, and what was in that file before.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Whether the process is still there.
+    ///
+    /// # Errors
+    /// When the kernel cannot be asked.
+    pub fn is_running(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_none())
+    }
+
+    /// Sends it a signal, unless it has ended.
+    ///
+    /// # Errors
+    /// When it cannot be signalled.
+    pub fn signal(&mut self, signal: Signal) -> Result<()> {
+        if self.is_running()? {
+            kill_process(Pid::from_child(&self.child), signal)?;
+        }
+        Ok(())
+    }
+
+    /// `kill -9`, and waits until it is gone.
+    ///
+    /// # Errors
+    /// When the process cannot be signalled.
+    pub fn kill(&mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// SIGTERM, and the status it ends with.
+    ///
+    /// # Errors
+    /// When it does not end within half a minute.
+    pub fn stop(&mut self) -> Result<ExitStatus> {
+        self.signal(Signal::TERM)?;
+        self.ended(STOPPED_WITHIN)
+    }
+
+    /// Waits until it ends, and returns its status.
+    ///
+    /// # Errors
+    /// When it is still there after `patience`.
+    pub fn ended(&mut self, patience: Duration) -> Result<ExitStatus> {
+        let deadline = Instant::now() + patience;
+        // The one thing here that cannot be awaited with a deadline: std's wait has none.
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            ensure!(Instant::now() < deadline, "the server did not end within {patience:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // After `stop` or `kill` there is nothing left to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Copies what the server says into `log`, and announces the address of the ready line.
+fn follow(stderr: ChildStderr, log: PathBuf) -> mpsc::Receiver<String> {
+    let (announce, announced) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(log).ok();
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            if let Some(file) = &mut file {
+                let _ = writeln!(file, "{line}");
+            }
+            if let Some((_, rest)) = line.split_once(READY) {
+                let end = rest
+                    .find(|c: char| !(c.is_ascii_alphanumeric() || ".:-[]".contains(c)))
+                    .unwrap_or(rest.len());
+                let _ = announce.send(rest[..end].to_owned());
+            }
+        }
+    });
+    announced
+}
+
+/// `formwork`, in the folder that Cargo built this test into.
+fn program() -> Result<PathBuf> {
+    let this = std::env::current_exe()?;
+    let folder = this.parent().and_then(Path::parent).context("tests run from target/X/deps")?;
+    let program = folder.join("formwork");
+    ensure!(
+        program.exists(),
+        "{} is missing: build it with `cargo build -p apiservice`",
+        program.display()
+    );
+    Ok(program)
+}

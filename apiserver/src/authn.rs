@@ -4,7 +4,12 @@
 //! one that finds a credential and cannot accept it makes the request fail unless another accepts.
 //! So an invalid token is a 401, never a quiet fall to anonymous.
 
+mod bearer;
+mod delegated;
 mod peer;
+mod request_headers;
+mod subject;
+mod token_reviews;
 mod tokens;
 mod trust;
 mod x509;
@@ -15,7 +20,11 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use http::HeaderMap;
 
+pub use delegated::{Delegated, DelegatedError, DelegatedOptions, Lookup, ProxyFlags};
 pub use peer::Peer;
+pub(crate) use request_headers::extra_key;
+pub use request_headers::{BadHeaderName, FrontProxy, IdentityHeaders, RequestHeaders};
+pub use token_reviews::TokenReviews;
 pub use tokens::{StaticTokens, TokenFileError};
 pub use trust::{CaBundle, CaBundleError};
 pub use x509::ClientCertificates;
@@ -89,6 +98,10 @@ pub trait Authenticator: Send + Sync + 'static {
     /// the connection and keeps what was found out about its certificates.
     fn authenticate<'a>(&'a self, headers: &'a HeaderMap, peer: &'a Peer)
     -> BoxFuture<'a, Verdict>;
+
+    /// Takes away the headers that only this authenticator reads. It is asked for every request that
+    /// passes, whoever recognized the sender. `Authorization` and `X-Remote-*` go without asking.
+    fn strip(&self, _headers: &mut HeaderMap) {}
 }
 
 /// What becomes of a request without any credential.
@@ -140,6 +153,10 @@ impl Authenticator for Union {
         peer: &'a Peer,
     ) -> BoxFuture<'a, Verdict> {
         Box::pin(self.ask(headers, peer))
+    }
+
+    fn strip(&self, headers: &mut HeaderMap) {
+        self.members.iter().for_each(|member| member.strip(headers));
     }
 }
 

@@ -4,6 +4,9 @@
 //! are asked in order; the first that allows or denies wins, and when none does, or one fails, the
 //! request is refused.
 
+mod access_reviews;
+mod selectors;
+
 use std::borrow::Cow;
 
 use futures::future::{BoxFuture, ready};
@@ -12,6 +15,8 @@ use crate::authn::{AUTHENTICATED, MASTERS, User};
 use crate::field::quote;
 use crate::request::{RequestInfo, Verb};
 use crate::status::{Error, Subject};
+
+pub use access_reviews::{AccessReviews, DecisionTtl};
 
 /// Who wants to do what to what.
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +41,20 @@ pub struct Attributes<'a> {
     pub subresource: &'a str,
     /// The object's name.
     pub name: &'a str,
+    /// `fieldSelector` of a request for a collection, as it was sent.
+    pub field_selector: &'a str,
+    /// `labelSelector` of a request for a collection, as it was sent.
+    pub label_selector: &'a str,
 }
 
 impl<'a> Attributes<'a> {
     /// What a request as a whole wants.
     pub fn of(user: &'a User, info: &'a RequestInfo) -> Self {
+        let is_collection = matches!(info.verb, Verb::List | Verb::Watch | Verb::DeleteCollection);
+        let selector = |name| match is_collection {
+            true => info.query.get(name).unwrap_or_default(),
+            false => "",
+        };
         Self {
             user,
             verb: info.verb.as_str(),
@@ -52,6 +66,26 @@ impl<'a> Attributes<'a> {
             resource: &info.resource,
             subresource: &info.subresource,
             name: &info.name,
+            field_selector: selector("fieldSelector"),
+            label_selector: selector("labelSelector"),
+        }
+    }
+
+    /// What a user wants to do to an object that no request names, such as impersonating a user.
+    pub fn on(user: &'a User, verb: &'a str, subject: Subject<'a>, name: &'a str) -> Self {
+        Self {
+            user,
+            verb,
+            is_resource_request: true,
+            path: "",
+            group: subject.group,
+            version: "",
+            namespace: "",
+            resource: subject.kind,
+            subresource: "",
+            name,
+            field_selector: "",
+            label_selector: "",
         }
     }
 
@@ -232,6 +266,12 @@ impl Union {
         Self::new(vec![Box::new(Masters), Box::new(AllowedPaths::default()), Box::new(PublicInfo)])
     }
 
+    /// The rules of a server in a cluster: `system:masters` may do everything, `paths` are for
+    /// everybody, and for the rest kube-apiserver is asked.
+    pub fn delegated(paths: AllowedPaths, reviews: AccessReviews) -> Self {
+        Self::new(vec![Box::new(Masters), Box::new(paths), Box::new(reviews)])
+    }
+
     async fn ask(&self, attributes: &Attributes<'_>) -> Result<Decision, Undecided> {
         let mut reasons = String::new();
         let mut undecided = None;
@@ -266,7 +306,15 @@ impl Authorizer for Union {
 /// # Errors
 /// 403 when it may not be done, 500 when nobody could find out.
 pub async fn check(authorizer: &dyn Authorizer, attributes: &Attributes<'_>) -> Result<(), Error> {
-    match authorizer.authorize(attributes).await {
+    settle(authorizer.authorize(attributes).await, attributes)
+}
+
+/// What follows from a decision, as [`check`].
+pub(crate) fn settle(
+    decided: Result<Decision, Undecided>,
+    attributes: &Attributes<'_>,
+) -> Result<(), Error> {
+    match decided {
         Ok(Decision::Allow) => Ok(()),
         Ok(Decision::Deny(reason) | Decision::NoOpinion(reason)) => {
             Err(attributes.forbidden(&reason))

@@ -1,7 +1,7 @@
 //! The way of a request: every filter in its fixed order, on one page.
 //!
-//! panic → audit id → metrics → request info → deadline → authentication → impersonation refused →
-//! max in flight → authorization → dispatch. What a filter refuses never reaches a later one.
+//! panic → audit id → metrics → request info → deadline → authentication → max in flight →
+//! impersonation → authorization → dispatch. What a filter refuses never reaches a later one.
 
 mod answer;
 mod fixed;
@@ -17,10 +17,11 @@ use http::header::{AUTHORIZATION, CONNECTION};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Version as Protocol};
 
-use crate::authn::{Authenticator, Peer, User};
-use crate::authz::{Attributes, Authorizer, check};
+use crate::authn::{Authenticator, Peer, User, Verdict};
+use crate::authz::{Attributes, Authorizer, settle};
 use crate::codec::negotiate::Wish;
 use crate::health::Health;
+use crate::impersonation::impersonated;
 use crate::limits::{Body, InFlight, Limits, Place};
 use crate::metrics::{self, Metrics, Route};
 use crate::request::RequestInfo;
@@ -33,8 +34,8 @@ use self::fixed::FixedPaths;
 
 /// What stands behind the filters: discovery, OpenAPI and the resources.
 ///
-/// A request arrives here with its sender known and allowed. Its `Authorization` and `X-Remote-*`
-/// headers are gone, and it has no `Impersonate-*`. The chain adds `Audit-Id` and, unless the
+/// A request arrives here with its sender known and allowed. The headers that say who sent it, and
+/// as whom it is to run, are gone. The chain adds `Audit-Id` and, unless the
 /// answer has one, `Cache-Control`; it cuts a request off at its deadline by dropping the future,
 /// and ends the body of a watch when the server stops.
 pub trait Dispatch: Send + Sync + 'static {
@@ -192,7 +193,7 @@ impl Chain {
         let refuse = |error: &Error, headers: &HeaderMap| {
             answer::refuse(error, Wish::new(headers, info.query.get("pretty")))
         };
-        let user = match self.authenticator.authenticate(&parts.headers, peer).await {
+        let user = match self.authenticated(&parts.headers, peer).await {
             Ok(Some(user)) => user,
             unknown => {
                 if let Err(why) = unknown {
@@ -203,27 +204,47 @@ impl Chain {
             }
         };
         strip_identity(&mut parts.headers);
-        let response = match self.allowed(&parts.headers, info, &user).await {
-            Ok(_place) => {
+        self.authenticator.strip(&mut parts.headers);
+        // Behind a proxy that vouches for its users, the connection is not the anonymous user's.
+        let is_unknown_sender = user.is_anonymous() && !peer.is_vouched_for();
+        let response = match self.admitted(&mut parts.headers, info, user).await {
+            Ok((user, _place)) => {
                 let request = Request::from_parts(parts, body);
                 self.dispatched(request, info, &user).await
             }
             Err(error) => refuse(&error, &parts.headers),
         };
-        Outcome { response, is_unknown_sender: user.is_anonymous() }
+        Outcome { response, is_unknown_sender }
     }
 
-    /// The place among the requests at work that this request takes, if it may be served.
-    async fn allowed(
+    async fn authenticated(&self, headers: &HeaderMap, peer: &Peer) -> Verdict {
+        let started = Instant::now();
+        let verdict = self.authenticator.authenticate(headers, peer).await;
+        self.metrics.identity().authenticated(&verdict, started.elapsed());
+        verdict
+    }
+
+    /// Whom the request runs as, and its place among the requests at work, if it may be served.
+    async fn admitted(
         &self,
-        headers: &HeaderMap,
+        headers: &mut HeaderMap,
         info: &RequestInfo,
-        user: &User,
-    ) -> Result<Place, Error> {
-        refuse_impersonation(headers, user)?;
-        let place = self.inflight.enter(info, user)?;
-        check(self.authorizer.as_ref(), &Attributes::of(user, info)).await?;
-        Ok(place)
+        requester: Arc<User>,
+    ) -> Result<(Arc<User>, Place), Error> {
+        // Upstream counts by the user who is impersonated. Finding out whether that is allowed is
+        // work too, which may come from anybody.
+        let place = self.inflight.enter(info, &requester)?;
+        let authorizer = self.authorizer.as_ref();
+        let user = match impersonated(headers, &requester, authorizer).await? {
+            Some(user) => Arc::new(user),
+            None => requester,
+        };
+        let started = Instant::now();
+        let attributes = Attributes::of(&user, info);
+        let decided = authorizer.authorize(&attributes).await;
+        self.metrics.identity().authorized(&decided, started.elapsed());
+        settle(decided, &attributes)?;
+        Ok((user, place))
     }
 
     async fn dispatched(
@@ -284,26 +305,4 @@ fn strip_identity(headers: &mut HeaderMap) {
             headers.remove(name);
         }
     }
-}
-
-/// Acting as somebody else is kube-apiserver's business, which replaces the sender before it
-/// forwards a request. A request that still asks for it must not run as the one who asks.
-fn refuse_impersonation(headers: &HeaderMap, user: &User) -> Result<(), Error> {
-    let asks = |name: &&HeaderName| name.as_str().starts_with("impersonate-");
-    let Some(header) = headers.keys().find(asks) else { return Ok(()) };
-    let kind = if header == "impersonate-group" { "groups" } else { "users" };
-    let whom = headers.get(header).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let attributes = Attributes {
-        user,
-        verb: "impersonate",
-        is_resource_request: true,
-        path: "",
-        group: "",
-        version: "v1",
-        namespace: "",
-        resource: kind,
-        subresource: "",
-        name: whom,
-    };
-    Err(attributes.forbidden(""))
 }

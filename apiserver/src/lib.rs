@@ -8,9 +8,11 @@ pub mod tls;
 pub mod authn;
 pub mod authz;
 pub mod chain;
+mod impersonation;
 pub mod limits;
 pub mod request;
 pub mod response;
+mod review;
 
 pub mod admission;
 pub mod api;

@@ -5,6 +5,7 @@
 //! paths from those that are fixed. A client cannot make a new series by asking for nonsense.
 
 mod admission;
+pub(crate) mod identity;
 mod objects;
 mod process;
 
@@ -27,6 +28,7 @@ use crate::request::{RequestInfo, Verb};
 use crate::response::{Response, ResponseBody};
 use crate::version::Version;
 
+use self::identity::Identity;
 use self::objects::Objects;
 
 pub(crate) use self::admission::AdmissionTimes;
@@ -93,6 +95,7 @@ pub struct Metrics {
     handshake_errors: Counter,
     watch_events: Family<ResourceLabels, Counter>,
     admission: AdmissionTimes,
+    identity: Identity,
 }
 
 fn durations() -> Histogram {
@@ -120,6 +123,7 @@ impl Metrics {
             handshake_errors: Counter::default(),
             watch_events: Family::default(),
             admission: AdmissionTimes::new(),
+            identity: Identity::default(),
         };
         // The encoder appends `_total` to counters, so their names end before it.
         this.register(
@@ -159,6 +163,7 @@ impl Metrics {
             this.watch_events.clone(),
         );
         this.admission.register(&this);
+        this.identity.register(&this);
         this.register("kubernetes_build_info", "What was built, from what", build_info(version));
         this.locked().register_collector(Box::new(process::Process::new()));
         this
@@ -185,6 +190,11 @@ impl Metrics {
         count: impl Fn() -> Vec<(StoredResource, u64)> + Send + Sync + 'static,
     ) {
         self.locked().register_collector(Box::new(Objects(Box::new(count))));
+    }
+
+    /// The metrics of authentication and authorization.
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Registry> {

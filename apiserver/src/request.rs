@@ -13,6 +13,7 @@ use http::{Method, Uri};
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::Error;
 
+pub(crate) use query::unescape;
 pub use query::{Query, SignedDuration};
 
 /// What is to be done, in the words of authorization.
@@ -122,7 +123,7 @@ impl RequestInfo {
     /// Reads a request line.
     pub fn new(method: &Method, uri: &Uri) -> Self {
         // A path that is no UTF-8 names nothing that exists: the raw text is then as good as any.
-        let path = query::unescape(uri.path(), false).unwrap_or_else(|| uri.path().to_owned());
+        let path = unescape(uri.path(), false).unwrap_or_else(|| uri.path().to_owned());
         let mut info = Self {
             verb: Verb::of_path(method),
             path: String::new(),

@@ -7,7 +7,7 @@ mod fields;
 mod labels;
 
 pub use fields::FieldSelector;
-pub use labels::LabelSelector;
+pub use labels::{Condition as LabelCondition, LabelSelector};
 
 /// Why a selector was refused; the sentence is the message of the 400.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -110,13 +110,23 @@ async fn identity_headers_prove_nothing_and_go_no_further() {
 }
 
 #[tokio::test]
-async fn acting_as_somebody_else_is_refused_even_to_masters() {
+async fn who_may_act_as_somebody_else_does_and_nobody_else() {
     let server = Running::start().await;
     let mut client = server.connect(Protocol::Http2, None).await;
+    let request = as_user(Request::get(THINGS), "admin")
+        .header("impersonate-user", "alice")
+        .header("impersonate-group", "system:masters");
+    let answer = client.ask(request, "").await.unwrap();
+    assert_eq!(answer.body, "alice of system:masters+system:authenticated with 0");
+
+    // Not with the rights of the one who asks.
     let request = as_user(Request::get(THINGS), "admin").header("impersonate-user", "alice");
+    assert_eq!(client.ask(request, "").await.unwrap().status, 403);
+
+    let request = as_user(Request::get(THINGS), "alice").header("impersonate-user", "admin");
     let answer = client.ask(request, "").await.unwrap();
     assert_eq!(answer.status, 403);
-    let want = "users \"alice\" is forbidden: User \"admin\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope";
+    let want = "users \"admin\" is forbidden: User \"alice\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope";
     assert_eq!(answer.json()["message"], want);
 }
 

@@ -1,12 +1,13 @@
 //! The other end of a connection: its certificates, and what was concluded from them.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustls::RootCertStore;
 use rustls_pki_types::{CertificateDer, UnixTime};
 
-use super::Verdict;
+use super::Rejected;
+use super::subject::Subject;
 
 /// How many seconds a conclusion holds before the chain is checked again, so that a certificate
 /// that expires in the middle of a long connection is noticed.
@@ -25,7 +26,7 @@ pub struct Peer {
 struct Conclusion {
     roots: Arc<RootCertStore>,
     until: u64,
-    verdict: Verdict,
+    subject: Result<Arc<Subject>, Rejected>,
 }
 
 impl Peer {
@@ -39,24 +40,34 @@ impl Peer {
         &self.certificates
     }
 
-    /// What the certificates say under `roots`: `conclude` is asked once, and then its answer
+    /// Whether some authority was found to vouch for this peer, so that somebody answers for what
+    /// comes over the connection even where a request in it is anonymous.
+    pub(crate) fn is_vouched_for(&self) -> bool {
+        self.conclusions().iter().any(|known| known.subject.is_ok())
+    }
+
+    /// Whom the certificates name under `roots`: `conclude` is asked once, and then its answer
     /// stands for ten seconds of this connection. Checking signatures costs more than the
     /// rest of a small request.
     pub(super) fn under(
         &self,
         roots: &Arc<RootCertStore>,
         now: UnixTime,
-        conclude: impl FnOnce() -> Verdict,
-    ) -> Verdict {
-        let mut conclusions = self.conclusions.lock().unwrap_or_else(PoisonError::into_inner);
+        conclude: impl FnOnce() -> Result<Subject, Rejected>,
+    ) -> Result<Arc<Subject>, Rejected> {
+        let mut conclusions = self.conclusions();
         conclusions.retain(|known| known.until > now.as_secs());
         if let Some(known) = conclusions.iter().find(|known| Arc::ptr_eq(&known.roots, roots)) {
-            return known.verdict.clone();
+            return known.subject.clone();
         }
-        let verdict = conclude();
+        let subject = conclude().map(Arc::new);
         let until = now.as_secs() + HOLDS_FOR_SECONDS;
-        conclusions.push(Conclusion { roots: roots.clone(), until, verdict: verdict.clone() });
-        verdict
+        conclusions.push(Conclusion { roots: roots.clone(), until, subject: subject.clone() });
+        subject
+    }
+
+    fn conclusions(&self) -> MutexGuard<'_, Vec<Conclusion>> {
+        self.conclusions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

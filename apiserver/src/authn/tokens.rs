@@ -5,18 +5,14 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, ready};
 use http::HeaderMap;
-use http::header::AUTHORIZATION;
-use sha2::{Digest as _, Sha256};
 
+use super::bearer::{Digest, Digests, bearer};
 use super::{Authenticator, Peer, Rejected, User, Verdict};
 
 /// The users behind a fixed set of tokens.
-///
-/// Tokens are kept as digests keyed with a random number of this process: neither the time a
-/// lookup takes nor a dump of memory tells anything about them.
 pub struct StaticTokens {
-    key: [u8; 32],
-    users: HashMap<[u8; 32], Arc<User>>,
+    digests: Digests,
+    users: HashMap<Digest, Arc<User>>,
 }
 
 /// A token file that cannot be read as one.
@@ -33,10 +29,10 @@ pub enum TokenFileError {
 impl StaticTokens {
     /// These tokens and their users.
     pub fn new(tokens: impl IntoIterator<Item = (String, User)>) -> Self {
-        let mut this = Self { key: rand::random(), users: HashMap::new() };
+        let mut this = Self { digests: Digests::new(), users: HashMap::new() };
         for (token, mut user) in tokens {
             user.join_authenticated();
-            this.users.insert(this.digest(&token), Arc::new(user));
+            this.users.insert(this.digests.of(&token), Arc::new(user));
         }
         this
     }
@@ -67,13 +63,9 @@ impl StaticTokens {
         Ok(Self::new(tokens))
     }
 
-    fn digest(&self, token: &str) -> [u8; 32] {
-        Sha256::new().chain_update(self.key).chain_update(token).finalize().into()
-    }
-
     fn judge(&self, headers: &HeaderMap) -> Verdict {
         let Some(token) = bearer(headers) else { return Ok(None) };
-        match self.users.get(&self.digest(token)) {
+        match self.users.get(&self.digests.of(token)) {
             Some(user) => Ok(Some(user.clone())),
             None => Err(Rejected("invalid bearer token".into())),
         }
@@ -84,14 +76,6 @@ impl Authenticator for StaticTokens {
     fn authenticate<'a>(&'a self, headers: &'a HeaderMap, _: &'a Peer) -> BoxFuture<'a, Verdict> {
         Box::pin(ready(self.judge(headers)))
     }
-}
-
-/// The token of `Authorization: Bearer …`; the scheme in any case.
-pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?.trim();
-    let (scheme, rest) = value.split_once(' ')?;
-    let token = rest.split(' ').next().unwrap_or_default();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
 /// The columns of one line of CSV; a quoted one may hold commas and doubled quotes.
@@ -114,6 +98,7 @@ fn columns(line: &str) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::header::AUTHORIZATION;
 
     const FILE: &str = "t1,alice,u1,\"dev,ops\"\n\n  t2,bob,u2\nt3,\"q\"\"x\",u3,one\n,nobody,u4\n";
 

@@ -49,22 +49,32 @@ impl CaBundle {
     /// # Errors
     /// As [`CaBundle::from_pem`].
     pub fn replace(&self, text: &[u8]) -> Result<(), CaBundleError> {
-        let mut roots = RootCertStore::empty();
-        for (index, certificate) in CertificateDer::pem_slice_iter(text).enumerate() {
-            let certificate = certificate.map_err(CaBundleError::Pem)?;
-            roots.add(certificate).map_err(|error| CaBundleError::Certificate(index, error))?;
-        }
-        if roots.is_empty() {
-            return Err(CaBundleError::Empty);
-        }
-        self.roots.store(Some(Arc::new(roots)));
+        self.roots.store(Some(Arc::new(read(text)?)));
         Ok(())
+    }
+
+    /// Whether there are any.
+    pub fn is_known(&self) -> bool {
+        self.roots.load().is_some()
     }
 
     /// The present authorities.
     pub(super) fn roots(&self) -> Option<Arc<RootCertStore>> {
         self.roots.load_full()
     }
+}
+
+/// The authorities of a PEM bundle.
+pub(super) fn read(text: &[u8]) -> Result<RootCertStore, CaBundleError> {
+    let mut roots = RootCertStore::empty();
+    for (index, certificate) in CertificateDer::pem_slice_iter(text).enumerate() {
+        let certificate = certificate.map_err(CaBundleError::Pem)?;
+        roots.add(certificate).map_err(|error| CaBundleError::Certificate(index, error))?;
+    }
+    if roots.is_empty() {
+        return Err(CaBundleError::Empty);
+    }
+    Ok(roots)
 }
 
 /// Checks that a chain, leaf first, leads to one of `roots` and is meant for clients.

@@ -4,39 +4,45 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, ready};
 use http::HeaderMap;
-use rustls::RootCertStore;
-use rustls_pki_types::{CertificateDer, UnixTime};
-use sha2::{Digest as _, Sha256};
-use x509_parser::oid_registry::Oid;
-use x509_parser::prelude::{FromDer as _, X509Certificate};
+use rustls_pki_types::UnixTime;
 
-use super::trust::{CaBundle, verify};
-use super::{Authenticator, Peer, Rejected, User, Verdict};
-
-/// The key of [`User::extra`] that names the credential.
-const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
-
-/// Kubernetes' own attribute of a subject for a user's uid: 1.3.6.1.4.1.57683.2.
-const UID: Oid<'static> = x509_parser::oid_registry::asn1_rs::oid!(1.3.6.1.4.1.57683.2);
+use super::subject::{self, Subject};
+use super::trust::CaBundle;
+use super::{Authenticator, Peer, Rejected, Verdict};
+use crate::metrics::identity::Identity;
 
 /// Takes the subject of a client certificate as the user: the common name is the name, every
 /// organization a group.
 pub struct ClientCertificates {
     authorities: Arc<CaBundle>,
+    metrics: Identity,
 }
 
 impl ClientCertificates {
     /// Trusts the certificates of these authorities. While the bundle is empty, nobody is known.
     pub fn new(authorities: Arc<CaBundle>) -> Self {
-        Self { authorities }
+        Self { authorities, metrics: Identity::default() }
+    }
+
+    /// Reports for how long the certificates that are shown are still valid.
+    #[must_use]
+    pub(super) fn observed_by(self, metrics: Identity) -> Self {
+        Self { metrics, ..self }
     }
 
     fn judge(&self, peer: &Peer, now: UnixTime) -> Verdict {
-        let (Some(leaf), Some(roots)) = (peer.certificates().first(), self.authorities.roots())
-        else {
+        let chain = peer.certificates();
+        let (Some(leaf), Some(roots)) = (chain.first(), self.authorities.roots()) else {
             return Ok(None);
         };
-        peer.under(&roots, now, || conclude(peer.certificates(), leaf, &roots, now))
+        let subject = peer.under(&roots, now, || {
+            if let Some(remaining) = subject::remaining_seconds(leaf, now) {
+                self.metrics.certificate_shown(remaining);
+            }
+            Subject::verified(chain, &roots, now)
+                .map_err(|why| Rejected(format!("verify client certificate: {why}")))
+        })?;
+        subject.user.clone().map(Some)
     }
 }
 
@@ -44,47 +50,6 @@ impl Authenticator for ClientCertificates {
     fn authenticate<'a>(&'a self, _: &'a HeaderMap, peer: &'a Peer) -> BoxFuture<'a, Verdict> {
         Box::pin(ready(self.judge(peer, UnixTime::now())))
     }
-}
-
-fn conclude(
-    chain: &[CertificateDer<'_>],
-    leaf: &CertificateDer<'_>,
-    roots: &RootCertStore,
-    now: UnixTime,
-) -> Verdict {
-    verify(roots, chain, now)
-        .map_err(|why| Rejected(format!("verify client certificate: {why}")))?;
-    subject_of(leaf).map(|user| Some(Arc::new(user)))
-}
-
-/// The user a verified certificate is about.
-fn subject_of(leaf: &CertificateDer<'_>) -> Result<User, Rejected> {
-    let (_, certificate) = X509Certificate::from_der(leaf)
-        .map_err(|why| Rejected(format!("parse client certificate: {why}")))?;
-    let subject = certificate.subject();
-    let text = |attribute: &x509_parser::x509::AttributeTypeAndValue<'_>| {
-        attribute.as_str().ok().map(str::to_owned)
-    };
-    // Go keeps the last common name where there are several.
-    let name = subject.iter_common_name().filter_map(text).last().unwrap_or_default();
-    if name.is_empty() {
-        return Err(Rejected("the client certificate has no common name".into()));
-    }
-    let groups = subject.iter_organization().filter_map(text).collect();
-    let mut user = User::authenticated(name, groups);
-    user.uid = subject.iter_by_oid(&UID).find_map(text).unwrap_or_default();
-    let id = format!("X509SHA256={}", hex(&Sha256::digest(leaf)));
-    user.extra.insert(CREDENTIAL_ID.to_owned(), vec![id]);
-    Ok(user)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
 }
 
 #[cfg(test)]

@@ -58,6 +58,11 @@ impl FieldSelector {
         self.terms.is_empty()
     }
 
+    /// The fields, the values they are compared with, and whether they must be equal.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = (&str, &str, bool)> {
+        self.terms.iter().map(|term| (term.field.as_str(), term.value.as_str(), term.equal))
+    }
+
     /// Whether an object with these fields matches. An absent field is the empty text.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.terms

@@ -23,12 +23,18 @@ struct Requirement {
 
 /// What is required of a label's value. The lists are sorted and never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Condition {
+pub enum Condition {
+    /// The label is there.
     Exists,
+    /// It is not.
     Absent,
+    /// It has one of these values.
     In(Vec<String>),
+    /// It has none of these values, or is not there.
     NotIn(Vec<String>),
+    /// It is a number above this one.
     Above(i64),
+    /// It is a number below this one.
     Below(i64),
 }
 
@@ -44,6 +50,11 @@ impl LabelSelector {
     /// Whether every object matches.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
+    }
+
+    /// What is required of which label, by key.
+    pub fn requirements(&self) -> impl Iterator<Item = (&str, &Condition)> {
+        self.requirements.iter().map(|one| (one.key.as_str(), &one.condition))
     }
 
     /// Whether an object with these labels matches.

@@ -340,6 +340,14 @@ impl Error {
         )
     }
 
+    /// 413 for an object that the store does not take, although the body was within its limit.
+    pub fn too_large_to_store() -> Self {
+        Self::new(
+            Reason::RequestEntityTooLarge,
+            "Request entity too large: the object is larger than what the store takes",
+        )
+    }
+
     /// 415 for a body.
     pub fn unsupported_media_type(accepted: &[&str]) -> Self {
         let accepted = accepted.join(", ");

@@ -246,6 +246,7 @@ pub(crate) fn storage_error(error: storage::Error) -> Error {
         storage::Error::Conflict { .. } => Error::internal("an unexpected conflict in the store"),
         storage::Error::Closed => Error::shutting_down(),
         storage::Error::Slow => Error::expired("the watch was too slow"),
+        storage::Error::TooLarge => Error::too_large_to_store(),
         storage::Error::Unavailable { .. } => Error::storage_unavailable(error),
         storage::Error::Corrupt(_) => Error::internal(error),
     }

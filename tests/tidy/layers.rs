@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const RESERVED: &[(&str, &[&str])] = &[
     ("redb", &["storage"]),
     ("etcd-client", &["storage"]),
+    ("tonic", &["storage"]),
     ("granit-parser", &["yaml"]),
     ("kube", &["apiserver", "apiservice", "cli"]),
     ("k8s-openapi", &["apiserver", "apiservice", "cli"]),

@@ -34,6 +34,18 @@ const RESERVED: &[Reserved] = &[
         places: &["apiserver/storage/src/redb", "apiserver/storage/src/lib.rs"],
         reason: "only storage::redb knows redb",
     },
+    Reserved {
+        word: "etcd_client::",
+        within: "apiserver/storage/",
+        places: &["apiserver/storage/src/etcd/"],
+        reason: "only storage::etcd knows etcd",
+    },
+    Reserved {
+        word: "tonic::",
+        within: "apiserver/storage/",
+        places: &["apiserver/storage/src/etcd/"],
+        reason: "only storage::etcd knows what its client is made of",
+    },
 ];
 
 fn violations(file: &Source) -> Vec<String> {
@@ -100,6 +112,8 @@ fn a_reserved_word_elsewhere_is_found() {
     assert_eq!(check("expander/src/a.rs", "unsafe { x() }"), 0);
     assert_eq!(check("cli/src/a.rs", "#![forbid(unsafe_code)] // unsafe"), 0);
     assert_eq!(check("apiserver/storage/src/a.rs", "use redb::Database;"), 1);
+    assert_eq!(check("apiserver/storage/src/a.rs", "use etcd_client::Client;"), 1);
+    assert_eq!(check("apiserver/storage/src/etcd/a.rs", "use etcd_client::Client;"), 0);
     assert_eq!(check("cli/src/a.rs", "std::process::Command::new(\"sh\")"), 1);
     assert_eq!(says_template(&Source::new("a.rs", "struct PodTemplates;")).len(), 1);
     assert_eq!(says_template(&Source::new("a.rs", "let s = \"template\";")).len(), 1);

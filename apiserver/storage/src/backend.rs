@@ -61,7 +61,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Stores `value` and answers the revision that this took.
     ///
     /// # Errors
-    /// `Conflict` when the expectation does not hold.
+    /// `Conflict` when the expectation does not hold; `TooLarge` for a value that is. Every store takes a mebibyte.
     fn put<'a>(
         &'a self,
         key: &'a Key,
@@ -75,7 +75,8 @@ pub trait Backend: Send + Sync + 'static {
     /// `Conflict` when it was changed since, or is not there.
     fn delete<'a>(&'a self, key: &'a Key, expect: Revision) -> BoxFuture<'a, Result<Revision>>;
 
-    /// The revision of the newest acknowledged change, [`Revision::INITIAL`] if there was none.
+    /// The revision of the newest acknowledged change, [`Revision::INITIAL`] if there was none; or a later one, where
+    /// others than this store use up revisions too.
     fn revision(&self) -> BoxFuture<'_, Result<Revision>>;
 
     /// Every change after `from`: in order, each exactly once, first those of the past and then as they happen.
@@ -91,7 +92,8 @@ pub trait Backend: Send + Sync + 'static {
     /// ignored, ones in the future refused.
     fn compact(&self, through: Revision) -> BoxFuture<'_, Result<()>>;
 
-    /// Proves that the store can be read and durably written at this moment.
+    /// Proves that the store can be read and durably written at this moment, as far as that can be told without
+    /// leaving a trace.
     fn health(&self) -> BoxFuture<'_, Result<()>>;
 }
 

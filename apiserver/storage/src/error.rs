@@ -34,6 +34,9 @@ pub enum Error {
         /// The newest one.
         current: Revision,
     },
+    /// The database takes no value of that size. Nothing was changed.
+    #[error("the value is larger than the database takes")]
+    TooLarge,
     /// A watcher read so slowly that what it should see next is no longer held for it.
     #[error("the watcher was too slow")]
     Slow,

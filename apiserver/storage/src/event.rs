@@ -33,7 +33,8 @@ pub enum Change {
 /// Everyone who watches shares the same `Arc<Event>`, and with it what the first of them made of it: see
 /// [`Event::memo`].
 pub struct Event {
-    /// The revision that this change took. No other change has it.
+    /// The revision that this change took. Changes share one only if somebody made them in one transaction, past
+    /// the store: it makes one at a time.
     pub revision: Revision,
     /// What it happened to.
     pub key: Key,
@@ -49,7 +50,7 @@ pub struct Event {
 pub struct Batch {
     /// Changes in the order of their revisions; none when only the revision moved on.
     pub events: Vec<Arc<Event>>,
-    /// Every change up to this revision is in this batch or was in an earlier one.
+    /// Every change up to and at this revision is in this batch or was in an earlier one.
     pub revision: Revision,
 }
 

@@ -4,7 +4,7 @@
 //! listed as it was at a revision and its changes followed from there. What the bytes mean is not known here: objects,
 //! versions, selectors and resourceVersion strings belong to the API server.
 //!
-//! A [`Backend`] is the database ([`memory`], [`redb`](mod@redb)); the [`Cache`] stands before it and answers every read and
+//! A [`Backend`] is the database ([`memory`], [`redb`](mod@redb), [`etcd`]); the [`Cache`] stands before it and answers every read and
 //! watch of a running server from memory. `conformance` says what a backend must do, as tests.
 //!
 //! ```
@@ -46,6 +46,8 @@ pub mod memory;
 
 pub mod redb;
 
+pub mod etcd;
+
 pub mod cache;
 
 pub mod compactor;
@@ -57,6 +59,7 @@ pub use backend::{Backend, BoxFuture, EventStream, Expect, List};
 pub use cache::{Cache, Watcher};
 pub use compactor::Compactor;
 pub use error::{Error, Result};
+pub use etcd::Etcd;
 pub use event::{Batch, Change, Entry, Event};
 pub use key::{InvalidKey, Key, Prefix};
 pub use memory::Memory;

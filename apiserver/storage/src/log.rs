@@ -24,9 +24,9 @@ impl EventLog {
         self.start
     }
 
-    /// Appends an event, which is newer than all before.
+    /// Appends an event, which is newer than all before or of the same transaction as the last.
     pub(crate) fn push(&mut self, event: Arc<Event>) {
-        debug_assert!(self.events.back().is_none_or(|last| last.revision < event.revision));
+        debug_assert!(self.events.back().is_none_or(|last| last.revision <= event.revision));
         self.weight += event.weight();
         self.events.push_back(event);
     }

@@ -10,6 +10,18 @@ use crate::{Error, Event, Result, Revision};
 /// How many events a watcher is handed at once.
 const PAGE: usize = 256;
 
+/// The first of `events`, and those that share the revision of the last of them: the reader's place is a revision.
+fn page<'a>(events: impl Iterator<Item = &'a Arc<Event>>) -> Vec<Arc<Event>> {
+    let mut page: Vec<Arc<Event>> = Vec::new();
+    for event in events {
+        if page.len() >= PAGE && page.last().is_some_and(|last| last.revision < event.revision) {
+            break;
+        }
+        page.push(event.clone());
+    }
+    page
+}
+
 /// A buffer that the hub fills and any number of watchers read, each with a cursor of its own.
 #[derive(Debug)]
 pub(super) struct Channel {
@@ -42,7 +54,7 @@ impl Channel {
     pub(super) fn after(&self, cursor: Revision) -> Result<Vec<Arc<Event>>> {
         self.read(|buffer| {
             let events = buffer.log.after(cursor).ok_or(Error::Slow)?;
-            let page: Vec<_> = events.take(PAGE).cloned().collect();
+            let page = page(events);
             match &buffer.ended {
                 Some(error) if page.is_empty() => Err(error.clone()),
                 _ => Ok(page),

@@ -36,7 +36,7 @@ async fn compaction_leaves_the_newest_state(store: Store) {
     let [.., three] = three(&store).await;
     store.compact(three).await.unwrap();
     assert_eq!(names(&store, "/", None).await, ["/a", "/b", "/c"]);
-    assert_eq!(store.revision().await.unwrap(), three);
+    assert!(store.revision().await.unwrap() >= three);
     let mut stream = store.watch(three).await.unwrap();
     let entry = store.get(&key("/b")).await.unwrap().unwrap();
     let deleted = store.delete(&entry.key, entry.revision).await.unwrap();

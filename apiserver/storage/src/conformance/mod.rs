@@ -1,7 +1,8 @@
 //! What a backend must do, as tests: the contract of [`Backend`] in executable form.
 //!
 //! [`run`] asks for a fresh store per claim and panics at the first one that does not hold. The store need not be
-//! alone in its revision space: nothing here presumes that revisions begin at 1 or follow each other without gaps.
+//! alone in its revision space: nothing here presumes that revisions begin at 1, follow each other without gaps, or
+//! stand still while nothing is written here.
 //! What is expected of stores that persist is shown by their own tests.
 
 #![allow(clippy::unwrap_used)] // A claim that does not hold is told by a panic.

@@ -1,12 +1,16 @@
 //! Formwork's API groups, and the server that serves them.
 //!
 //! In reading order: the one table of resources ([`groups`]), what is peculiar to each
-//! ([`registry`]), and how a server is put together ([`run`]).
+//! ([`registry`]), how a server becomes part of a cluster ([`register`]), and how one is put together
+//! ([`run`]).
 
 pub mod groups;
 pub mod registry;
 
+pub mod register;
+
 pub mod args;
+mod certificates;
 mod cluster;
 mod foundation;
 pub mod run;

@@ -22,6 +22,7 @@ use crate::foundation::Foundation;
 
 use self::certificates::Certificates;
 use self::namespaces::EveryNamespace;
+use crate::certificates::Issued;
 
 /// Nobody else on the network is let near a server that knows no cluster, unless somebody says so.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -40,7 +41,7 @@ pub(crate) async fn serve(serve: &Serve) -> Result<()> {
         Arc::new(authz::Union::standalone()),
         Arc::new(EveryNamespace(foundation.api())),
     );
-    let (certificate, key) = &certificates.serving;
+    let Issued { certificate, key, .. } = &certificates.serving;
     let certificate = ServingCertificate::from_pem(certificate.as_bytes(), key.as_bytes())?;
 
     let listener = foundation.listen(LOOPBACK).await?;

@@ -6,27 +6,27 @@ use std::io::Write as _;
 use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use jiff::{Timestamp, ToSpan as _};
-use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, KeyUsagePurpose, SanType,
-};
+use jiff::Timestamp;
 
-/// How long the authority is valid, in hours: ten years.
-const CA_HOURS: i64 = 10 * 365 * 24;
-/// How long what it signs is valid, in hours: one year.
-const LEAF_HOURS: i64 = 365 * 24;
+use crate::certificates::{Authority, Issued, Subject, Usage};
 
-/// PEM texts of everything that is needed to serve and to be an administrator.
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// How long the authority is valid.
+const CA_LIFETIME: Duration = YEAR.saturating_mul(10);
+/// How long what it signs is valid.
+const LEAF_LIFETIME: Duration = YEAR;
+
+/// Everything that is needed to serve and to be an administrator.
 pub(crate) struct Certificates {
-    /// The authority's certificate.
+    /// The authority's certificate in PEM.
     pub(crate) ca: String,
     /// The server's certificate and key.
-    pub(crate) serving: (String, String),
+    pub(crate) serving: Issued,
     /// The administrator's certificate and key: user `admin` of group `system:masters`.
-    pub(crate) admin: (String, String),
+    pub(crate) admin: Issued,
 }
 
 /// Loads or makes the authority in `directory`, and signs certificates for a server at `address`.
@@ -39,90 +39,31 @@ pub(crate) fn ensure(directory: &Path, address: IpAddr, now: Timestamp) -> Resul
         .mode(0o700)
         .create(directory)
         .with_context(|| format!("create {}", directory.display()))?;
-    let (ca, key) = authority(directory, now)?;
-    let issuer = Issuer::from_ca_cert_pem(&ca, key).context("read the CA certificate")?;
-    let serving =
-        sign(serving_params(address)?, ExtendedKeyUsagePurpose::ServerAuth, &issuer, now)?;
-    let admin = sign(admin_params(), ExtendedKeyUsagePurpose::ClientAuth, &issuer, now)?;
-    Ok(Certificates { ca, serving, admin })
+    let authority = authority(directory, now)?;
+    let server = Subject {
+        name: "formwork",
+        hosts: vec!["localhost".to_owned()],
+        addresses: vec![[127, 0, 0, 1].into(), address],
+        ..Subject::default()
+    };
+    let serving = authority.issue(server, Usage::Server, now, LEAF_LIFETIME)?;
+    let admin =
+        Subject { name: "admin", organization: Some("system:masters"), ..Subject::default() };
+    let admin = authority.issue(admin, Usage::Client, now, LEAF_LIFETIME)?;
+    Ok(Certificates { ca: authority.certificate, serving, admin })
 }
 
-fn authority(directory: &Path, now: Timestamp) -> Result<(String, KeyPair)> {
+fn authority(directory: &Path, now: Timestamp) -> Result<Authority> {
     let (ca_file, key_file) = (directory.join("ca.crt"), directory.join("ca.key"));
     if ca_file.exists() && key_file.exists() {
-        let ca = read(&ca_file)?;
-        let key = KeyPair::from_pem(&read(&key_file)?).context("read the CA key")?;
-        return Ok((ca, key));
+        return Authority::from_pem(read(&ca_file)?, read(&key_file)?)
+            .with_context(|| format!("use the authority in {}", directory.display()));
     }
-    let key = KeyPair::generate().context("make a CA key")?;
-    let mut params = CertificateParams::default();
-    params.distinguished_name = distinguished("formwork-ca", None);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-    set_validity(&mut params, now, CA_HOURS)?;
-    let ca = params.self_signed(&key).context("sign the CA")?.pem();
+    let authority = Authority::generate("formwork-ca", now, CA_LIFETIME)?;
     // The key first: a certificate without its key would be taken for an authority at the next start.
-    write_private(&key_file, &key.serialize_pem())?;
-    write_private(&ca_file, &ca)?;
-    Ok((ca, key))
-}
-
-fn serving_params(address: IpAddr) -> Result<CertificateParams> {
-    let mut params = CertificateParams::new(vec!["localhost".to_owned()])?;
-    params.distinguished_name = distinguished("formwork", None);
-    let loopback: IpAddr = [127, 0, 0, 1].into();
-    for address in [loopback, address] {
-        let name = SanType::IpAddress(address);
-        if !address.is_unspecified() && !params.subject_alt_names.contains(&name) {
-            params.subject_alt_names.push(name);
-        }
-    }
-    Ok(params)
-}
-
-fn admin_params() -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.distinguished_name = distinguished("admin", Some("system:masters"));
-    params
-}
-
-fn distinguished(name: &str, organization: Option<&str>) -> DistinguishedName {
-    let mut distinguished = DistinguishedName::new();
-    if let Some(organization) = organization {
-        distinguished.push(DnType::OrganizationName, organization);
-    }
-    distinguished.push(DnType::CommonName, name);
-    distinguished
-}
-
-fn sign(
-    mut params: CertificateParams,
-    usage: ExtendedKeyUsagePurpose,
-    issuer: &Issuer<'_, KeyPair>,
-    now: Timestamp,
-) -> Result<(String, String)> {
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = vec![usage];
-    set_validity(&mut params, now, LEAF_HOURS)?;
-    let key = KeyPair::generate().context("make a key")?;
-    let certificate = params.signed_by(&key, issuer).context("sign a certificate")?;
-    Ok((certificate.pem(), key.serialize_pem()))
-}
-
-/// Valid from an hour ago, as clocks differ.
-fn set_validity(params: &mut CertificateParams, now: Timestamp, hours: i64) -> Result<()> {
-    let date = |time: Timestamp| {
-        let date = time.to_zoned(jiff::tz::TimeZone::UTC).date();
-        rcgen::date_time_ymd(
-            i32::from(date.year()),
-            date.month().unsigned_abs(),
-            date.day().unsigned_abs(),
-        )
-    };
-    params.not_before = date(now.checked_sub(1.hour())?);
-    // A date has no hours: a day more makes the validity at least what it should be.
-    params.not_after = date(now.checked_add((hours + 24).hours())?);
-    Ok(())
+    write_private(&key_file, &authority.key)?;
+    write_private(&ca_file, &authority.certificate)?;
+    Ok(authority)
 }
 
 fn read(file: &Path) -> Result<String> {
@@ -159,7 +100,7 @@ mod tests {
         let first = ensure(&pki, [127, 0, 0, 1].into(), now).unwrap();
         let second = ensure(&pki, [0, 0, 0, 0].into(), now).unwrap();
         assert_eq!(first.ca, second.ca);
-        assert_ne!(first.serving.1, second.serving.1);
+        assert_ne!(first.serving.key, second.serving.key);
         let mode = fs::metadata(pki.join("ca.key")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

@@ -14,8 +14,8 @@ use super::certificates::{Certificates, write_private};
 /// When the file cannot be written.
 pub(super) fn write(file: &Path, url: &str, certificates: &Certificates) -> Result<()> {
     let ca = STANDARD.encode(&certificates.ca);
-    let certificate = STANDARD.encode(&certificates.admin.0);
-    let key = STANDARD.encode(&certificates.admin.1);
+    let certificate = STANDARD.encode(&certificates.admin.certificate);
+    let key = STANDARD.encode(&certificates.admin.key);
     let text = format!(
         "apiVersion: v1
 kind: Config

@@ -182,7 +182,7 @@ await() {
 
 link_programs() {
 	local program
-	for program in "${CONTROL_PLANE[@]}" kubectl; do
+	for program in "${CONTROL_PLANE[@]}" kubectl clients; do
 		ln -sfn "$(realpath "$(cluster_program "$program")")" "$directory/bin/$program"
 	done
 }

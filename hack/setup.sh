@@ -135,13 +135,26 @@ need_kubernetes() {
 
 CONTROL_PLANE=(etcd kube-apiserver kube-controller-manager)
 
-# What cluster.sh runs, and the kubectl of the same release for its tests.
+# What cluster.sh runs, and the clients for its tests: the kubectl of the same release, and those of hack/clients.
 need_cluster() {
 	local program
 	need_packages openssl openssl
 	for program in "${CONTROL_PLANE[@]}" kubectl; do
 		if [ "$(cluster_program "$program")" = "$FORMWORK_CACHE/bin/$program" ]; then need_kubernetes "$program"; fi
 	done
+	need_clients
+}
+
+# The Go programs of hack/clients in $FORMWORK_CACHE/bin, built of the sources that are here.
+need_clients() {
+	local stamp=$FORMWORK_CACHE/bin/.clients.version sources
+	sources=$(cd "$ROOT/hack/clients" && cat go.sum ./*.go | sha256sum)
+	if [ -x "$FORMWORK_CACHE/bin/clients" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$sources" ]; then return; fi
+	need_go
+	say "building hack/clients"
+	(cd "$ROOT/hack/clients" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$FORMWORK_CACHE/bin/clients.$$" .)
+	mv "$FORMWORK_CACHE/bin/clients.$$" "$FORMWORK_CACHE/bin/clients"
+	echo "$sources" >"$stamp"
 }
 
 # cluster_program NAME: where it is; in the folder KUBEBUILDER_ASSETS if that is set and has it.

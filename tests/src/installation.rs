@@ -105,6 +105,26 @@ impl Installation {
         &self.kubeconfig
     }
 
+    /// The kubeconfig of an administrator who asks `replica` itself, without kube-apiserver between. It trusts what the
+    /// aggregator trusts, so that the replica has to be registered.
+    ///
+    /// # Errors
+    /// When the APIServices have no CA.
+    pub fn direct_kubeconfig(&self, replica: &Replica) -> Result<PathBuf> {
+        let service = format!("apiservice/{}", API_SERVICES[0]);
+        let path = "jsonpath={.spec.caBundle}";
+        let bundle = self.kubectl()?.ok(&["get", &service, "-o", path])?;
+        let mut config = self.administrator()?;
+        config["clusters"][0]["cluster"] = json!({
+            "server": format!("https://{}", replica.address()),
+            "certificate-authority-data": bundle,
+            "tls-server-name": format!("{NAME}.{NAMESPACE}.svc"),
+        });
+        let file = self.folder.path().join(format!("{}.kubeconfig", replica.name()));
+        std::fs::write(&file, config.to_string())?;
+        Ok(file)
+    }
+
     /// The administrator's kubectl in its namespace.
     ///
     /// # Errors
@@ -220,9 +240,13 @@ impl Installation {
         })
     }
 
+    fn administrator(&self) -> Result<Value> {
+        let text = std::fs::read_to_string(self.cluster.kubeconfig("admin"))?;
+        Ok(serde_saphyr::from_str(&text)?)
+    }
+
     fn write_kubeconfig(&self, token: &str) -> Result<()> {
-        let administrator = std::fs::read_to_string(self.cluster.kubeconfig("admin"))?;
-        let mut config: Value = serde_saphyr::from_str(&administrator)?;
+        let mut config = self.administrator()?;
         config["users"][0]["user"] = json!({ "token": token });
         Ok(std::fs::write(&self.kubeconfig, config.to_string())?)
     }

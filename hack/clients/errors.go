@@ -61,7 +61,7 @@ func (a attempt) try(ctx context.Context, c *client) outcome {
 	}
 	said := status.Status()
 	return outcome{
-		Name: a.name,
+		Name:    a.name,
 		Holds:   a.is(err) && (a.circumstance == "away" || !guessed(err)),
 		Code:    said.Code,
 		Reason:  string(said.Reason),

@@ -4,6 +4,7 @@
 
 pub mod authority;
 pub mod client;
+pub mod clients;
 pub mod cluster;
 pub mod corpus;
 pub mod installation;

@@ -7,12 +7,13 @@ use futures::future::BoxFuture;
 use http::Request;
 use prometheus_client::metrics::counter::Counter;
 
+use crate::audit::Record;
 use crate::authn::User;
 use crate::chain::Dispatch;
 use crate::codec::negotiate::Wish;
 use crate::codec::{answer, gzip};
 use crate::discovery::Discovery;
-use crate::handlers::Call;
+use crate::handlers::{self, Call};
 use crate::limits::Body;
 use crate::metrics::{Metrics, ResourceLabels, StoredResource};
 use crate::openapi::{Info, OpenApi};
@@ -73,16 +74,20 @@ impl Api {
     async fn resource(&self, request: Request<Body>, info: &RequestInfo, user: &User) -> Response {
         let (parts, body) = request.into_parts();
         let headers = &parts.headers;
+        let audit = parts.extensions.get::<Arc<Record>>().map(Arc::as_ref);
+        let resource = resource::find(&self.groups, &info.group, &info.version, &info.resource);
         let answered = async {
-            let resource = resource::find(&self.groups, &info.group, &info.version, &info.resource)
-                .ok_or_else(Error::no_route)?;
+            let resource = resource.ok_or_else(Error::no_route)?;
             let (store, kinds) = (&self.store, &self.kinds);
             let watch_events =
                 info.is_long_running().then(|| self.watch_events(resource)).flatten();
-            let call = Call { store, kinds, resource, info, user, headers, watch_events };
+            let call = Call { store, kinds, resource, info, user, headers, audit, watch_events };
             gzip::compress(headers, call.answer(body).await?).await
         };
         answered.await.unwrap_or_else(|error| {
+            if let (Some(record), Some(resource)) = (audit, resource) {
+                record.failed(&error, &handlers::secrets(resource, &info.subresource));
+            }
             let wish = Wish::new(headers, info.query.get("pretty"));
             answer::failure(&error, wish)
         })

@@ -1,9 +1,10 @@
 //! The way of a request: every filter in its fixed order, on one page.
 //!
-//! panic → audit id → metrics → request info → deadline → authentication → max in flight →
+//! panic → audit id → metrics → request info → deadline → authentication → audit → max in flight →
 //! impersonation → authorization → dispatch. What a filter refuses never reaches a later one.
 
 mod answer;
+mod audited;
 mod fixed;
 mod watch;
 
@@ -17,6 +18,7 @@ use http::header::{AUTHORIZATION, CONNECTION};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Version as Protocol};
 
+use crate::audit::Audit;
 use crate::authn::{Authenticator, Peer, User, Verdict};
 use crate::authz::{Attributes, Authorizer, settle};
 use crate::codec::negotiate::Wish;
@@ -30,6 +32,7 @@ use crate::status::Error;
 use crate::stop::{Phase, Stop};
 use crate::version::Version;
 
+use self::audited::{Audited, Lasts, Ticket};
 use self::fixed::FixedPaths;
 
 /// What stands behind the filters: discovery, OpenAPI and the resources.
@@ -72,6 +75,8 @@ pub struct Parties {
     pub version: Version,
     /// Bounds on every request.
     pub limits: Limits,
+    /// Notes requests, if they are to be noted.
+    pub audit: Option<Arc<Audit>>,
 }
 
 impl Parties {
@@ -90,6 +95,7 @@ impl Parties {
             metrics: Arc::new(Metrics::new(&version)),
             version,
             limits: Limits::default(),
+            audit: None,
         }
     }
 }
@@ -102,6 +108,7 @@ pub struct Chain {
     fixed: FixedPaths,
     metrics: Arc<Metrics>,
     limits: Limits,
+    audit: Option<Arc<Audit>>,
     inflight: Arc<InFlight>,
     stop: Arc<Stop>,
 }
@@ -109,15 +116,23 @@ pub struct Chain {
 impl Chain {
     /// Puts the filters in front of `parties.dispatch`.
     pub fn new(parties: Parties) -> Arc<Self> {
-        let Parties { authenticator, authorizer, dispatch, health, metrics, version, limits } =
-            parties;
+        let Parties { authenticator, authorizer, dispatch, health, metrics, .. } = parties;
+        let Parties { version, limits, audit, .. } = parties;
         let stop = Arc::new(Stop::default());
         let inflight = Arc::new(InFlight::new(&limits));
         fixed::report_shutdown(&health, &stop);
         let fixed = FixedPaths::new(health, &metrics, &inflight, &version, &dispatch);
-        let chain =
-            Self { authenticator, authorizer, dispatch, fixed, metrics, limits, inflight, stop };
-        Arc::new(chain)
+        Arc::new(Self {
+            authenticator,
+            authorizer,
+            dispatch,
+            fixed,
+            metrics,
+            limits,
+            audit,
+            inflight,
+            stop,
+        })
     }
 
     /// Answers a request of `peer`. It never fails: whatever goes wrong is an answer too.
@@ -130,12 +145,16 @@ impl Chain {
         let is_http2 = parts.version == Protocol::HTTP_2;
         let is_head = parts.method == Method::HEAD;
 
-        let work = self.within_deadline(parts, body, &info, peer);
-        let mut outcome = match AssertUnwindSafe(work).catch_unwind().await {
-            Ok(outcome) => outcome,
+        let ticket = Ticket { audit_id: &audit_id, audited: Audited::default() };
+        let work = self.within_deadline(parts, body, &info, peer, &ticket);
+        let done = AssertUnwindSafe(work).catch_unwind().await;
+        let Ticket { audited, .. } = ticket;
+        let (mut outcome, audited) = match done {
+            Ok(outcome) => (outcome, Some(audited)),
             Err(_panic) => {
                 tracing::error!(path = info.path, verb = info.verb.as_str(), "request panicked");
-                Outcome::known(answer::panicked())
+                audited.panicked();
+                (Outcome::known(answer::panicked()), None)
             }
         };
 
@@ -153,10 +172,18 @@ impl Chain {
         let size = http_body::Body::size_hint(response.body()).exact();
         let (code, took) = (response.status(), started.elapsed());
         let is_watch = info.is_long_running() && code.is_success();
+        let lasts = match (info.is_long_running(), is_watch) {
+            (false, _) => Lasts::No,
+            (true, false) => Lasts::Refused,
+            (true, true) => Lasts::Yes,
+        };
+        let watched = audited.and_then(|audited| audited.answered(code, lasts));
         let open = is_watch.then(|| self.metrics.opened(&route));
         self.metrics.answered(route, metrics::dry_run(&info), code, size, took);
         match open {
-            Some(open) => outcome.response.map(|body| watch::until_stop(body, open, &self.stop)),
+            Some(open) => {
+                outcome.response.map(|body| watch::until_stop(body, open, watched, &self.stop))
+            }
             None => outcome.response,
         }
     }
@@ -167,19 +194,24 @@ impl Chain {
         body: Body,
         info: &Arc<RequestInfo>,
         peer: &Peer,
+        ticket: &Ticket<'_>,
     ) -> Outcome {
         let deadline = match self.limits.deadline(info) {
             Ok(Some(deadline)) => deadline,
-            Ok(None) => return self.identified(parts, body, info, peer).await,
+            Ok(None) => return self.identified(parts, body, info, peer, ticket).await,
             Err(error) => {
                 let wish = Wish::new(&parts.headers, info.query.get("pretty"));
                 return Outcome::known(answer::refuse(&error, wish));
             }
         };
-        let work = self.identified(parts, body, info, peer);
+        let work = self.identified(parts, body, info, peer, ticket);
         match tokio::time::timeout(deadline.after, work).await {
             Ok(outcome) => outcome,
-            Err(_) => Outcome::known(answer::refuse(&deadline.passed(), Wish::default())),
+            Err(_) => {
+                let passed = deadline.passed();
+                ticket.audited.refused(&passed);
+                Outcome::known(answer::refuse(&passed, Wish::default()))
+            }
         }
     }
 
@@ -189,6 +221,7 @@ impl Chain {
         body: Body,
         info: &Arc<RequestInfo>,
         peer: &Peer,
+        ticket: &Ticket<'_>,
     ) -> Outcome {
         let refuse = |error: &Error, headers: &HeaderMap| {
             answer::refuse(error, Wish::new(headers, info.query.get("pretty")))
@@ -199,20 +232,26 @@ impl Chain {
                 if let Err(why) = unknown {
                     tracing::info!(%why, path = info.path, "credential rejected");
                 }
-                let response = refuse(&Error::unauthorized(), &parts.headers);
+                let error = Error::unauthorized();
+                self.audit_stranger(&parts, info, peer, ticket, &error);
+                let response = refuse(&error, &parts.headers);
                 return Outcome { response, is_unknown_sender: true };
             }
         };
+        self.audit(&mut parts, info, peer, ticket, &user);
         strip_identity(&mut parts.headers);
         self.authenticator.strip(&mut parts.headers);
         // Behind a proxy that vouches for its users, the connection is not the anonymous user's.
         let is_unknown_sender = user.is_anonymous() && !peer.is_vouched_for();
-        let response = match self.admitted(&mut parts.headers, info, user).await {
+        let response = match self.admitted(&mut parts.headers, info, user, &ticket.audited).await {
             Ok((user, _place)) => {
                 let request = Request::from_parts(parts, body);
                 self.dispatched(request, info, &user).await
             }
-            Err(error) => refuse(&error, &parts.headers),
+            Err(error) => {
+                ticket.audited.refused(&error);
+                refuse(&error, &parts.headers)
+            }
         };
         Outcome { response, is_unknown_sender }
     }
@@ -230,19 +269,24 @@ impl Chain {
         headers: &mut HeaderMap,
         info: &RequestInfo,
         requester: Arc<User>,
+        audited: &Audited,
     ) -> Result<(Arc<User>, Place), Error> {
         // Upstream counts by the user who is impersonated. Finding out whether that is allowed is
         // work too, which may come from anybody.
         let place = self.inflight.enter(info, &requester)?;
         let authorizer = self.authorizer.as_ref();
         let user = match impersonated(headers, &requester, authorizer).await? {
-            Some(user) => Arc::new(user),
+            Some(user) => {
+                audited.impersonated(&user);
+                Arc::new(user)
+            }
             None => requester,
         };
         let started = Instant::now();
         let attributes = Attributes::of(&user, info);
         let decided = authorizer.authorize(&attributes).await;
         self.metrics.identity().authorized(&decided, started.elapsed());
+        audited.authorized(&decided);
         settle(decided, &attributes)?;
         Ok((user, place))
     }
@@ -280,6 +324,13 @@ impl Chain {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// Makes durable what was noted of the requests.
+    pub(crate) fn flush_audit(&self) {
+        if let Some(audit) = &self.audit {
+            audit.flush();
+        }
     }
 }
 

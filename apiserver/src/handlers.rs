@@ -1,5 +1,6 @@
 //! The verbs, each written once for every resource: decode, ask the store, encode.
 
+mod audited;
 mod create;
 mod delete;
 mod deletecollection;
@@ -16,9 +17,10 @@ use std::sync::Arc;
 use http::{HeaderMap, StatusCode};
 use prometheus_client::metrics::counter::Counter;
 
+use crate::audit::Record;
 use crate::authn::User;
 use crate::codec::negotiate::{self, MetaVersion, Wish};
-use crate::codec::{Accepted, Offer, Transform, Warnings, answer};
+use crate::codec::{Accepted, Offer, Transform, Warnings};
 use crate::limits::Body;
 use crate::object::{Object, Stored};
 use crate::options::WriteOptions;
@@ -29,6 +31,8 @@ use crate::status::Error;
 use crate::store::Store;
 use crate::table::{self, IncludeObject, Rows};
 
+pub(crate) use self::audited::secrets;
+
 /// A request to a resource, on its way through a verb.
 pub(crate) struct Call<'a> {
     pub(crate) store: &'a Store,
@@ -37,6 +41,8 @@ pub(crate) struct Call<'a> {
     pub(crate) info: &'a RequestInfo,
     pub(crate) user: &'a User,
     pub(crate) headers: &'a HeaderMap,
+    /// Notes what comes and goes, if anybody wants to know.
+    pub(crate) audit: Option<&'a Record>,
     /// Counts what a watch sends, if anybody counts.
     pub(crate) watch_events: Option<Counter>,
 }
@@ -163,7 +169,7 @@ impl<'a> Call<'a> {
     ) -> Result<Response, Error> {
         match accepted.transform {
             Transform::None => {
-                answer::answer(status, accepted, object.to_bytes(self.resource.head()), warnings)
+                self.respond(status, accepted, object.to_bytes(self.resource.head()), warnings)
             }
             _ => {
                 let revision = crate::options::parse_uint(&object.meta.resource_version);
@@ -199,7 +205,7 @@ impl<'a> Call<'a> {
             }
             _ => stored.write(self.resource.head(), &mut out),
         }
-        answer::answer(status, accepted, out, warnings)
+        self.respond(status, accepted, out, warnings)
     }
 
     /// Appends a Table with a row for each object.

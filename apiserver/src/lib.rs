@@ -5,6 +5,7 @@ pub mod server;
 mod stop;
 pub mod tls;
 
+pub mod audit;
 pub mod authn;
 pub mod authz;
 pub mod chain;

@@ -50,10 +50,13 @@ pub struct Definition {
     pub aliases: &'static [(&'static str, &'static str)],
     /// The kind's schema.
     pub schema: Schema,
+    /// Where secrets stand in what is sent to this resource and in what it answers: paths such as
+    /// `spec.password`, `users[].token` or `data.*`. The audit log does not show what is there.
+    pub secrets: &'static [&'static str],
 }
 
 impl Definition {
-    /// A kind whose objects live in namespaces, without short names, categories and aliases. The
+    /// A kind whose objects live in namespaces, without short names, categories, aliases and secrets. The
     /// name of the resource in the singular is the one in the plural without its last letter.
     pub fn namespaced(
         group: &'static str,
@@ -73,6 +76,7 @@ impl Definition {
             categories: &[],
             aliases: &[],
             schema: schema.kind(group, version, kind),
+            secrets: &[],
         }
     }
 

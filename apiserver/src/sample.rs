@@ -76,6 +76,7 @@ fn definition(kind: &'static str, plural: &'static str, scope: Scope) -> Definit
         categories: &[],
         aliases: &[],
         schema,
+        secrets: &["spec.card"],
     }
 }
 

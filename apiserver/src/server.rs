@@ -112,7 +112,7 @@ impl Server {
     ) -> io::Result<()> {
         let config = server_config(self.certificate).map_err(io::Error::other)?;
         let stop = self.chain.stop().clone();
-        let connections = Connections::new(self.chain, config, self.timeouts);
+        let connections = Connections::new(self.chain.clone(), config, self.timeouts);
         let mut door = Door { listener, connections: Arc::new(connections), open: JoinSet::new() };
 
         door.accept_until(shutdown).await;
@@ -127,6 +127,9 @@ impl Server {
             () = leave => {}
             () = self.at_once => tracing::warn!("stopping at once; open requests are cut"),
         }
+        // Those that are aborted here are noted as such.
+        drop(door);
+        self.chain.flush_audit();
         Ok(())
     }
 }

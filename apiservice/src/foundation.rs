@@ -1,11 +1,13 @@
 //! What a server stands on, with a cluster or without: its store, its APIs, its checks and metrics, and
 //! the way from there to serving.
 
+use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use apiserver::api::Api;
+use apiserver::audit::{self, Audit};
 use apiserver::authn::Authenticator;
 use apiserver::authz::Authorizer;
 use apiserver::chain::{Chain, Dispatch, Parties};
@@ -23,7 +25,7 @@ use apiserver::tls::ServingCertificate;
 use apiserver::version::Version;
 use tokio::net::TcpListener;
 
-use crate::args::{Serve, Storage};
+use crate::args::{self, Serve, Storage};
 use crate::groups::groups;
 use crate::signals;
 
@@ -35,6 +37,7 @@ pub(crate) struct Foundation<'a> {
     pub(crate) metrics: Arc<Metrics>,
     /// What `/readyz` and its like ask.
     pub(crate) health: Health,
+    audit: Option<Arc<Audit>>,
     backend: Arc<dyn Backend>,
     store: Store,
 }
@@ -52,7 +55,8 @@ impl<'a> Foundation<'a> {
         let cache = cache.await.context("read the store")?;
         let store = Store::new(Arc::new(cache), Arc::new(System));
         let health = health(&backend);
-        Ok(Self { serve, version, metrics, health, backend, store })
+        let audit = audit(&serve.audit, &metrics)?;
+        Ok(Self { serve, version, metrics, health, audit, backend, store })
     }
 
     /// Everything that is served, before the filters.
@@ -81,6 +85,7 @@ impl<'a> Foundation<'a> {
                 mutating: self.serve.max_mutating_requests_inflight,
                 ..Limits::default()
             },
+            audit: self.audit.clone(),
         })
     }
 
@@ -123,6 +128,27 @@ impl<'a> Foundation<'a> {
 fn open(storage: &Storage) -> Result<Arc<dyn Backend>> {
     let store = Redb::open(&storage.data_dir, &redb::Options::default())?;
     Ok(Arc::new(store))
+}
+
+/// What the flags say about the audit log; none unless there is a policy and a place for it.
+fn audit(flags: &args::Audit, metrics: &Metrics) -> Result<Option<Arc<Audit>>> {
+    let (Some(policy), Some(log)) = (&flags.audit_policy_file, &flags.audit_log_path) else {
+        return Ok(None);
+    };
+    let text = fs::read_to_string(policy).with_context(|| format!("read {}", policy.display()))?;
+    let policy =
+        audit::Policy::parse(&text).with_context(|| format!("read {}", policy.display()))?;
+    let log = if log.as_os_str() == "-" {
+        audit::Log::stdout()
+    } else {
+        let rotation = audit::Rotation {
+            size: flags.audit_log_maxsize.saturating_mul(1 << 20),
+            backups: flags.audit_log_maxbackup,
+            days: u32::try_from(flags.audit_log_maxage).context("--audit-log-maxage")?,
+        };
+        audit::Log::file(log, rotation).with_context(|| format!("open {}", log.display()))?
+    };
+    Ok(Some(Arc::new(Audit::new(policy, log, Arc::new(System), metrics))))
 }
 
 fn health(backend: &Arc<dyn Backend>) -> Health {

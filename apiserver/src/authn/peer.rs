@@ -1,6 +1,7 @@
 //! The other end of a connection: its certificates, and what was concluded from them.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustls::RootCertStore;
@@ -18,6 +19,7 @@ const HOLDS_FOR_SECONDS: u64 = 10;
 #[derive(Default)]
 pub struct Peer {
     certificates: Vec<CertificateDer<'static>>,
+    address: Option<IpAddr>,
     conclusions: Mutex<Vec<Conclusion>>,
 }
 
@@ -32,7 +34,19 @@ struct Conclusion {
 impl Peer {
     /// A peer that presented these certificates, leaf first; none for a client without one.
     pub fn new(certificates: Vec<CertificateDer<'static>>) -> Self {
-        Self { certificates, conclusions: Mutex::default() }
+        Self { certificates, address: None, conclusions: Mutex::default() }
+    }
+
+    /// The same at an address.
+    #[must_use]
+    pub fn at(mut self, address: Option<IpAddr>) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// Where the connection comes from, if that is known.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.address
     }
 
     /// The certificates from the handshake, leaf first.

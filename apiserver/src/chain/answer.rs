@@ -39,6 +39,11 @@ pub(super) fn refuse(error: &Error, wish: Wish<'_>) -> Response {
     response
 }
 
+/// The code that a failure is answered with.
+pub(super) fn code(error: &Error) -> StatusCode {
+    StatusCode::from_u16(error.reason().code()).expect("reasons have codes of HTTP")
+}
+
 /// A panic of ours. Upstream says the same in plain text; clients read a `Status` better.
 pub(super) fn panicked() -> Response {
     let message = "This request caused apiserver to panic. Look in the logs for details.";

@@ -11,6 +11,7 @@ use http_body::Frame;
 use crate::metrics::Open;
 use crate::stop::{Phase, Stop};
 
+use super::audited::Watched;
 use crate::response::ResponseBody;
 
 /// A stream of events that ends when the server stops, as if the handler had ended it: the client
@@ -20,16 +21,28 @@ struct Watch {
     stop: BoxFuture<'static, ()>,
     server: Arc<Stop>,
     _open: Open,
+    _audited: Option<Watched>,
 }
 
-pub(super) fn until_stop(events: ResponseBody, open: Open, server: &Arc<Stop>) -> ResponseBody {
+pub(super) fn until_stop(
+    events: ResponseBody,
+    open: Open,
+    audited: Option<Watched>,
+    server: &Arc<Stop>,
+) -> ResponseBody {
     let draining = server.reached(Phase::Draining);
     let turn = server.clone();
     let stop = Box::pin(async move {
         draining.await;
         tokio::time::sleep(turn.next_watch_ends_after()).await;
     });
-    ResponseBody::new(Watch { events, stop, server: server.clone(), _open: open })
+    ResponseBody::new(Watch {
+        events,
+        stop,
+        server: server.clone(),
+        _open: open,
+        _audited: audited,
+    })
 }
 
 impl http_body::Body for Watch {

@@ -22,6 +22,7 @@ impl Call<'_> {
             body::decode(definition, self.kinds, &text, options.field_validation, &mut warnings)?;
         incoming.object.meta.wipe_system_fields();
         self.settle_namespace(&mut incoming.object)?;
+        self.audit_object(definition, &incoming.object);
         let cx = self.context(options.dry_run, options.field_validation);
         managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
         if matches!(self.resource.serves, Serves::Stored(_)) {

@@ -4,7 +4,7 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 
 use super::Call;
-use crate::codec::{Warnings, answer, body};
+use crate::codec::{Warnings, body};
 use crate::field::{self, quote};
 use crate::limits::Body;
 use crate::options::{dry_run, parse_uint, refuse};
@@ -68,7 +68,7 @@ impl Call<'_> {
             ..Details::default()
         };
         let success = serde_json::to_vec(&Success::new(&details)).map_err(Error::internal)?;
-        answer::answer(status, accepted, success, &warnings)
+        self.respond(status, accepted, success, &warnings)
     }
 
     /// The options of a deletion: from the body, or from the query when there is none.
@@ -76,7 +76,10 @@ impl Call<'_> {
         let text = read_options(self.headers, body).await?;
         let wire = match text {
             None => Wire::from_query(&self.info.query)?,
-            Some(text) => self.decode_options(&text)?,
+            Some(text) => {
+                self.audit_body(&text);
+                self.decode_options(&text)?
+            }
         };
         wire.check()
     }

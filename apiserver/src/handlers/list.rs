@@ -9,7 +9,7 @@ use storage::{Entry, Key, Prefix, Snapshot};
 
 use super::{Call, ListHead};
 use crate::codec::negotiate;
-use crate::codec::{Accepted, Offer, Transform, Warnings, answer};
+use crate::codec::{Accepted, Offer, Transform, Warnings};
 use crate::continuation::{Continuation, Revision};
 use crate::object::Stored;
 use crate::options::{ListOptions, Match, Wanted};
@@ -74,7 +74,7 @@ impl Call<'_> {
                 })?;
             }
         }
-        answer::answer(StatusCode::OK, accepted, out, &Warnings::default())
+        self.respond(StatusCode::OK, accepted, out, &Warnings::default())
     }
 
     /// The selectors of the request.

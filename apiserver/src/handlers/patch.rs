@@ -26,6 +26,7 @@ impl Call<'_> {
         let options = self.write_options("PatchOptions")?;
         let patch = String::from_utf8(body.read().await?.into())
             .map_err(|error| Error::bad_request(format!("error decoding patch: {error}")))?;
+        self.audit_body(&patch);
         let mut warnings = Warnings::default();
         let cx = self.context(options.dry_run, options.field_validation);
         let object = self

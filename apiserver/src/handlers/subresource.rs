@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use super::Call;
 use crate::codec::negotiate::{self, Offer};
-use crate::codec::{Warnings, answer, body};
+use crate::codec::{Warnings, body};
 use crate::limits::Body;
 use crate::object::Stored;
 use crate::options::Wanted;
@@ -37,7 +37,7 @@ impl Call<'_> {
         let parent = self.parent().await?;
         let cx = self.context(false, crate::resource::FieldValidation::Warn);
         let document = get.get(&cx, &parent)?;
-        answer::answer(StatusCode::OK, accepted, document.into(), &Warnings::default())
+        self.respond(StatusCode::OK, accepted, document.into(), &Warnings::default())
     }
 
     async fn post(
@@ -57,6 +57,7 @@ impl Call<'_> {
             options.field_validation,
             &mut warnings,
         )?;
+        self.audit_object(&subresource.definition, &incoming.object);
         let cx = self.context(options.dry_run, options.field_validation);
         let definition = &self.resource.definition;
         self.store.admit_create(definition, subresource.name, &cx, &incoming.object).await?;

@@ -23,6 +23,7 @@ impl Call<'_> {
             body::decode(definition, self.kinds, &text, options.field_validation, &mut warnings)?;
         self.settle_namespace(&mut incoming.object)?;
         self.check_name(&incoming.object)?;
+        self.audit_object(definition, &incoming.object);
         managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
         let cx = self.context(options.dry_run, options.field_validation);
         let object = self

@@ -104,11 +104,13 @@ impl Connections {
     }
 
     async fn serve(self: Arc<Self>, stream: TlsStream<TcpStream>) {
-        let (_, session) = stream.get_ref();
+        let (socket, session) = stream.get_ref();
+        let address = socket.peer_addr().ok().map(|address| address.ip().to_canonical());
         let is_http2 = session.alpn_protocol() == Some(b"h2");
         let certificates = session.peer_certificates().unwrap_or_default();
         let peer =
-            Peer::new(certificates.iter().cloned().map(CertificateDer::into_owned).collect());
+            Peer::new(certificates.iter().cloned().map(CertificateDer::into_owned).collect())
+                .at(address);
         let (chain, activity) = (self.chain.clone(), Activity::new());
         let link = Arc::new(Link { chain, peer, is_http2, activity });
         let service = service_fn({

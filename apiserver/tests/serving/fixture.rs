@@ -133,6 +133,7 @@ impl Running {
             metrics: Arc::new(Metrics::new(&version)),
             version,
             limits: settings.limits,
+            audit: None,
         });
         let certificate =
             ServingCertificate::from_pem(identity.chain.as_bytes(), identity.key.as_bytes())

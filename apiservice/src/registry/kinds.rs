@@ -14,6 +14,10 @@ pub(super) fn api(dialect: Dialect) -> (&'static str, &'static str, &'static str
     }
 }
 
+/// What the audit log does not show of a processed Template and of what it is made from: values, and
+/// all that values have been put into. A generated password is in any of its objects.
+const PROCESSED_SECRETS: &[&str] = &["parameters", "values", "objects", "message", "labels"];
+
 /// The definition of the kind `Template` under the name of a resource.
 pub(super) fn template(dialect: Dialect, plural: &'static str) -> Definition {
     let (group, version, _) = api(dialect);
@@ -23,6 +27,10 @@ pub(super) fn template(dialect: Dialect, plural: &'static str) -> Definition {
         aliases: match dialect {
             Dialect::OpenShift => &[("v1", "Template")],
             Dialect::Proposal => &[],
+        },
+        secrets: match plural {
+            "processedtemplates" => PROCESSED_SECRETS,
+            _ => &["parameters[].value", "objects[].data", "objects[].stringData"],
         },
         ..Definition::namespaced(group, version, "Template", plural, schema)
     }
@@ -134,7 +142,11 @@ pub(super) fn parameters(dialect: Dialect) -> Definition {
         Schema::boolean("Whether a value for a parameter that the Template does not have is ignored; else it is refused."),
     );
     let (kind, plural) = ("Parameters", "templates/processed");
-    Definition { singular: "", ..Definition::namespaced(group, version, kind, plural, schema) }
+    Definition {
+        singular: "",
+        secrets: PROCESSED_SECRETS,
+        ..Definition::namespaced(group, version, kind, plural, schema)
+    }
 }
 
 /// The kind of `templates/NAME/schema`: a JSON Schema, which has no kind of its own.
@@ -154,5 +166,8 @@ pub(super) fn form(dialect: Dialect) -> Definition {
     )
     .optional("additionalProperties", Schema::boolean("Always false."));
     let (kind, plural) = ("ParametersSchema", "templates/schema");
-    Definition { singular: "", ..Definition::namespaced(group, version, kind, plural, schema) }
+    // A value that is stored with a parameter is the form's default.
+    let secrets = &["properties.*.default"];
+    let definition = Definition::namespaced(group, version, kind, plural, schema);
+    Definition { singular: "", secrets, ..definition }
 }

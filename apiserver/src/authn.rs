@@ -114,6 +114,13 @@ pub enum Anonymous {
     Refused,
 }
 
+impl Anonymous {
+    /// From a flag.
+    pub fn allowed_if(allowed: bool) -> Self {
+        if allowed { Self::Allowed } else { Self::Refused }
+    }
+}
+
 /// Several authenticators, asked in order; the first that knows the user wins.
 pub struct Union {
     members: Vec<Box<dyn Authenticator>>,

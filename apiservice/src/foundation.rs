@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use apiserver::admission::Admission;
 use apiserver::api::Api;
 use apiserver::audit::{self, Audit};
 use apiserver::authn::Authenticator;
@@ -18,6 +19,7 @@ use apiserver::metrics::Metrics;
 use apiserver::openapi::Info;
 use apiserver::server::Server;
 use apiserver::storage::compactor::{Compactor, Monotonic, RETENTION};
+use apiserver::storage::etcd::{self, Etcd};
 use apiserver::storage::redb::{self, Redb};
 use apiserver::storage::{Backend, Cache, cache};
 use apiserver::store::Store;
@@ -50,7 +52,7 @@ impl<'a> Foundation<'a> {
     pub(crate) async fn lay(serve: &'a Serve) -> Result<Self> {
         let version = Version::new(concat!("v", env!("CARGO_PKG_VERSION")));
         let metrics = Arc::new(Metrics::new(&version));
-        let backend = open(&serve.storage)?;
+        let backend = open(&serve.storage).await?;
         let cache = Cache::start(backend.clone(), cache::Options::default());
         let cache = cache.await.context("read the store")?;
         let store = Store::new(Arc::new(cache), Arc::new(System));
@@ -59,11 +61,12 @@ impl<'a> Foundation<'a> {
         Ok(Self { serve, version, metrics, health, audit, backend, store })
     }
 
-    /// Everything that is served, before the filters.
-    pub(crate) fn api(&self) -> Api {
+    /// Everything that is served, before the filters. Writes have to pass `admission`.
+    pub(crate) fn api(&self, admission: Admission) -> Api {
         let git_version = self.version.git_version.clone();
         let info = Info { title: "Formwork".to_owned(), version: git_version };
-        Api::new(groups(), self.store.clone(), &info).observed_by(&self.metrics)
+        let store = self.store.clone().guarded_by(admission.observed_by(&self.metrics));
+        Api::new(groups(), store, &info).observed_by(&self.metrics)
     }
 
     /// `dispatch` behind the filters.
@@ -125,9 +128,23 @@ impl<'a> Foundation<'a> {
     }
 }
 
-fn open(storage: &Storage) -> Result<Arc<dyn Backend>> {
-    let store = Redb::open(&storage.data_dir, &redb::Options::default())?;
-    Ok(Arc::new(store))
+async fn open(storage: &Storage) -> Result<Arc<dyn Backend>> {
+    let flags = &storage.etcd;
+    if flags.etcd_servers.is_empty() {
+        let store = Redb::open(&storage.data_dir, &redb::Options::default())?;
+        return Ok(Arc::new(store));
+    }
+    let options = etcd::Options {
+        endpoints: flags.etcd_servers.clone(),
+        prefix: flags.etcd_prefix.clone(),
+        tls: etcd::Tls {
+            ca: flags.etcd_cafile.clone(),
+            certificate: flags.etcd_certfile.clone(),
+            key: flags.etcd_keyfile.clone(),
+        },
+        ..etcd::Options::default()
+    };
+    Ok(Arc::new(Etcd::connect(options).await.context("open the store in etcd")?))
 }
 
 /// What the flags say about the audit log; none unless there is a policy and a place for it.

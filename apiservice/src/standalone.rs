@@ -10,6 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use apiserver::admission::Admission;
 use apiserver::authn::{
     Anonymous, Authenticator, CaBundle, ClientCertificates, StaticTokens, Union,
 };
@@ -39,7 +40,7 @@ pub(crate) async fn serve(serve: &Serve) -> Result<()> {
     let chain = foundation.chain(
         Arc::new(authenticator(serve, &certificates)?),
         Arc::new(authz::Union::standalone()),
-        Arc::new(EveryNamespace(foundation.api())),
+        Arc::new(EveryNamespace(foundation.api(Admission::default()))),
     );
     let Issued { certificate, key, .. } = &certificates.serving;
     let certificate = ServingCertificate::from_pem(certificate.as_bytes(), key.as_bytes())?;
@@ -70,9 +71,6 @@ fn authenticator(serve: &Serve, certificates: &Certificates) -> Result<Union> {
             StaticTokens::from_csv(&text).with_context(|| format!("read {}", file.display()))?;
         members.push(Box::new(tokens));
     }
-    let anonymous = match serve.authentication.anonymous_auth {
-        true => Anonymous::Allowed,
-        false => Anonymous::Refused,
-    };
+    let anonymous = Anonymous::allowed_if(serve.authentication.anonymous_auth);
     Ok(Union::new(members, anonymous))
 }

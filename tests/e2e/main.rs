@@ -1,5 +1,6 @@
 //! The server as its users meet it: through the real kubectl, under malformed input, and over crashes.
 
+mod aggregated;
 mod audit;
 mod bad_input;
 mod crash;

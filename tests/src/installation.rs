@@ -68,7 +68,8 @@ impl Installation {
         let next = AtomicU32::new(1);
         let installation = Self { cluster, store, kubeconfig, port, next, folder };
         let kubectl = installation.kubectl()?;
-        kubectl.ok_with(&["apply", "-f", "-"], include_str!("installation.yaml"))?;
+        let everywhere = installation.kubectl()?.in_namespace("");
+        everywhere.ok_with(&["apply", "-f", "-"], include_str!("installation.yaml"))?;
         kubectl.ok_with(&["apply", "-f", "-"], &installation.service().to_string())?;
         let token = kubectl.ok(&["create", "token", NAME, "--duration=24h"])?;
         installation.write_kubeconfig(token.trim())?;

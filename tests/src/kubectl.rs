@@ -72,7 +72,7 @@ impl Kubectl {
         Self { program, ..self }
     }
 
-    /// In another namespace.
+    /// In another namespace; with an empty one, in those that the objects name.
     pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
         Self { namespace: namespace.into(), ..self }
     }
@@ -85,9 +85,11 @@ impl Kubectl {
             .env("KUBECACHEDIR", self.home.path().join("cache"))
             .env_remove("KUBECONFIG")
             .args(&self.flags)
-            .args(["--namespace", &self.namespace])
-            .args(arguments)
             .stdin(Stdio::null());
+        if !self.namespace.is_empty() {
+            command.args(["--namespace", &self.namespace]);
+        }
+        command.args(arguments);
         command
     }
 

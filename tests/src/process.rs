@@ -53,6 +53,11 @@ impl Process {
         }
     }
 
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// `host:port` it serves on.
     pub fn authority(&self) -> &str {
         &self.authority
@@ -146,10 +151,12 @@ fn follow(stderr: ChildStderr, log: PathBuf) -> mpsc::Receiver<String> {
     announced
 }
 
-/// `formwork`, in the folder that Cargo built this test into.
+/// `formwork`, in the folder that Cargo built this program into.
 fn program() -> Result<PathBuf> {
     let this = std::env::current_exe()?;
-    let folder = this.parent().and_then(Path::parent).context("tests run from target/X/deps")?;
+    let folder = this.parent().context("a program lies in a folder")?;
+    // Tests lie one deeper.
+    let folder = folder.parent().filter(|_| folder.ends_with("deps")).unwrap_or(folder);
     let program = folder.join("formwork");
     ensure!(
         program.exists(),

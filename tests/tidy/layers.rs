@@ -17,7 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("apiservice", &["apiserver", "processor"]),
     ("cli", &["processor", "yaml"]),
     ("tests", &["apiserver", "apiservice", "processor"]),
-    ("bench", &["processor"]),
+    ("bench", &["processor", "tests"]),
 ];
 
 /// Crates that a few alone may name: one whose reason to exist they are, or those that talk to a cluster.

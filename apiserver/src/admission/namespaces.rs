@@ -16,6 +16,8 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::watch;
 
+use crate::health::{Health, Scope};
+
 /// Whether objects may still be created in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -80,6 +82,21 @@ impl Namespaces {
                 Err(error) => tracing::warn!(%error, "cannot follow the namespaces"),
             }
         }
+    }
+
+    /// Adds the check `informer-sync` to readiness: it passes once all namespaces are known.
+    pub fn report(self: &Arc<Self>, health: &Health) {
+        let namespaces = self.clone();
+        health.add("informer-sync", Scope::Ready, move || {
+            let known = namespaces.has_synced().then_some(());
+            std::future::ready(known.ok_or_else(|| "the namespaces are not known yet".to_owned()))
+        });
+    }
+
+    /// Waits until that check passes.
+    pub async fn ready(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.known.subscribe().wait_for(|known| known.has_synced).await;
     }
 
     /// Whether all namespaces were known at some time.

@@ -1,5 +1,9 @@
 //! Flags about how the cluster is told of this server.
 
+use std::time::Duration;
+
+use super::duration::parse as duration;
+
 /// The Service by which the cluster reaches this server.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Registration")]
@@ -33,4 +37,14 @@ pub struct Registration {
     /// cert-manager, and the server serves with the files that it writes.
     #[arg(long, value_name = "NAMESPACE/NAME", requires = "tls_cert_file")]
     pub cert_manager_certificate: Option<String>,
+
+    /// How long the authority is valid that the server makes for its certificates. It is replaced in
+    /// time, without a moment in which the server is not trusted.
+    #[arg(long, value_name = "DURATION", default_value = "8760h", value_parser = duration)]
+    pub serving_ca_lifetime: Duration,
+
+    /// How long a new authority is published before it is used. The old one stays trusted for three
+    /// times as long after that.
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    pub serving_ca_propagation: Duration,
 }

@@ -31,7 +31,7 @@ use crate::certificates::Authority;
 pub struct Timing {
     /// How long an authority is valid; it is replaced at two thirds of it. A year.
     pub authority: Duration,
-    /// How long a replica's certificate is valid; it is signed anew at two thirds of it. 30 days.
+    /// How long a replica's certificate is valid; it is signed anew at two thirds of it. A month.
     pub serving: Duration,
     /// From when all APIServices carry a new certificate to when it may be used. 5 minutes.
     pub propagation: Duration,
@@ -43,18 +43,27 @@ pub struct Timing {
     pub resync: Duration,
 }
 
+impl Timing {
+    /// How long an authority is valid, and how long a change of it takes to reach all who are to
+    /// know: the rest follows. It keeps the order that makes a rotation safe, see [`plan`].
+    pub fn new(authority: Duration, propagation: Duration) -> Self {
+        const AT_MOST: Duration = Duration::from_secs(30);
+        Self {
+            authority,
+            serving: authority / 12,
+            propagation,
+            retirement: propagation * 3,
+            stale: propagation,
+            resync: AT_MOST.min(propagation / 4),
+        }
+    }
+}
+
 impl Default for Timing {
     fn default() -> Self {
         const MINUTE: Duration = Duration::from_secs(60);
         const DAY: Duration = MINUTE.saturating_mul(24 * 60);
-        Self {
-            authority: DAY * 365,
-            serving: DAY * 30,
-            propagation: MINUTE * 5,
-            retirement: MINUTE * 15,
-            stale: MINUTE * 5,
-            resync: Duration::from_secs(30),
-        }
+        Self::new(DAY * 365, MINUTE * 5)
     }
 }
 

@@ -4,6 +4,7 @@
 //! Nothing else is deleted here. Stored objects stay in their store, and the rest of an
 //! installation is `kubectl delete -k`'s.
 
+use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -30,6 +31,18 @@ pub enum Uninstalled {
     Absent(String),
     /// It leads elsewhere, and is still there.
     Foreign(String),
+}
+
+impl fmt::Display for Uninstalled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Removed(name) => write!(f, "apiservice {name} removed"),
+            Self::Absent(name) => write!(f, "apiservice {name} was not there"),
+            Self::Foreign(name) => {
+                write!(f, "apiservice {name} kept, since it leads to another service")
+            }
+        }
+    }
 }
 
 /// Deletes the APIServices of `served` that lead to `service`, and waits until they are gone.

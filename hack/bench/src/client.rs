@@ -48,13 +48,24 @@ impl Target {
     pub fn from_kubeconfig(path: &Path) -> Result<Self> {
         let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(path)?)?;
         let cluster = &config["clusters"][0]["cluster"];
-        let user = &config["users"][0]["user"];
         let server = cluster["server"].as_str().context("the kubeconfig names a server")?;
+        let authority = server.trim_start_matches("https://").trim_end_matches('/').to_owned();
+        let authorities = decoded(cluster, "certificate-authority-data")?;
+        Self::new(authority, &authorities, &config["users"][0]["user"])
+    }
 
+    /// The same user at another server, whose certificates `authorities` (in PEM) have signed.
+    ///
+    /// # Errors
+    /// As [`Target::from_kubeconfig`], and when there are no such certificates.
+    pub fn elsewhere(kubeconfig: &Path, authority: String, authorities: &[u8]) -> Result<Self> {
+        let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(kubeconfig)?)?;
+        Self::new(authority, authorities, &config["users"][0]["user"])
+    }
+
+    fn new(authority: String, authorities: &[u8], user: &Value) -> Result<Self> {
         let mut roots = RootCertStore::empty();
-        for certificate in
-            CertificateDer::pem_slice_iter(&decoded(cluster, "certificate-authority-data")?)
-        {
+        for certificate in CertificateDer::pem_slice_iter(authorities) {
             roots.add(certificate?)?;
         }
         let chain = CertificateDer::pem_slice_iter(&decoded(user, "client-certificate-data")?)
@@ -65,7 +76,6 @@ impl Target {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_client_auth_cert(chain, key)?;
-        let authority = server.trim_start_matches("https://").trim_end_matches('/').to_owned();
         Ok(Self { authority, tls })
     }
 

@@ -17,23 +17,24 @@ import (
 // that was away.
 const patience = 60 * time.Second
 
-// agree waits until the store holds what a list has, and returns what still differs when it never does.
-func agree(ctx context.Context, store cache.Store, list lister) ([]string, error) {
+// agree waits until the store holds what a list has, and so do the events together. It returns what still differs when
+// that never comes.
+func agree(ctx context.Context, store cache.Store, watcher *observer, list lister) ([]string, error) {
 	deadline := time.Now().Add(patience)
 	for {
-		differences, err := differences(ctx, store, list)
+		differences, err := differences(ctx, store, watcher, list)
 		if err != nil && time.Now().After(deadline) {
 			return nil, err
 		}
 		if err == nil && (len(differences) == 0 || time.Now().After(deadline)) {
 			return differences, nil
 		}
-		// The store cannot be awaited: it does not say when it has caught up with somebody else's list.
+		// Nothing says when an informer has caught up with somebody else's list.
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-func differences(ctx context.Context, store cache.Store, list lister) ([]string, error) {
+func differences(ctx context.Context, store cache.Store, watcher *observer, list lister) ([]string, error) {
 	listed, err := list(ctx)
 	if err != nil {
 		return nil, err
@@ -46,23 +47,30 @@ func differences(ctx context.Context, store cache.Store, list lister) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	have, err := texts(stored(store))
-	if err != nil {
-		return nil, err
+	found := []string{}
+	for who, objects := range map[string][]runtime.Object{"the store": stored(store), "the events": watcher.view()} {
+		have, err := texts(objects)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, compare(who, have, want)...)
 	}
+	return found, nil
+}
 
+func compare(who string, have, want map[string]string) []string {
 	found := []string{}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if have[name] != want[name] {
-			found = append(found, fmt.Sprintf("%s: the informer has %q, a list has %q", name, have[name], want[name]))
+			found = append(found, fmt.Sprintf("%s: %s has %q, a list has %q", name, who, have[name], want[name]))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
 		if _, ok := want[name]; !ok {
-			found = append(found, fmt.Sprintf("%s: the informer has it, a list has not", name))
+			found = append(found, fmt.Sprintf("%s: %s has it, a list has not", name, who))
 		}
 	}
-	return found, nil
+	return found
 }
 
 func stored(store cache.Store) []runtime.Object {

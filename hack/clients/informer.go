@@ -23,7 +23,7 @@ type synced struct {
 // compared is the report after each line on stdin.
 type compared struct {
 	Event string `json:"event"`
-	// Objects of the informer's store that are not as a list has them; none when they agree.
+	// Objects that the informer's store has, or its events left, otherwise than a list; none when they agree.
 	Differences []string `json:"differences"`
 	Objects     int      `json:"objects"`
 	Seen        counts   `json:"seen"`
@@ -75,7 +75,7 @@ func follow(ctx context.Context, informer cache.SharedIndexInformer, list lister
 
 	orders := bufio.NewScanner(os.Stdin)
 	for orders.Scan() {
-		differences, err := agree(ctx, informer.GetStore(), list)
+		differences, err := agree(ctx, informer.GetStore(), watcher, list)
 		if err != nil {
 			return err
 		}

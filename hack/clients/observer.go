@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -15,18 +18,19 @@ type counts struct {
 	Deleted int `json:"deleted"`
 }
 
-// observer stands where a controller would.
+// observer stands where a controller would, and has what the events add up to.
 type observer struct {
 	synced cache.InformerSynced
 
 	mutex      sync.Mutex
+	objects    map[string]runtime.Object
 	seen       counts
 	complaints []string
 }
 
 // observe adds an observer to an informer that does not run yet.
 func observe(informer cache.SharedIndexInformer) (*observer, error) {
-	o := &observer{}
+	o := &observer{objects: map[string]runtime.Object{}}
 	if err := informer.SetWatchErrorHandlerWithContext(o.complain); err != nil {
 		return nil, err
 	}
@@ -38,25 +42,28 @@ func observe(informer cache.SharedIndexInformer) (*observer, error) {
 	return o, nil
 }
 
-func (o *observer) OnAdd(any, bool) {
-	o.count(&o.seen.Added)
+func (o *observer) OnAdd(object any, _ bool) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.objects[key(object)] = object.(runtime.Object)
+	o.seen.Added++
 }
 
 // OnUpdate does not count what a list after a broken watch repeats.
 func (o *observer) OnUpdate(before, after any) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	o.objects[key(after)] = after.(runtime.Object)
 	if version(before) != version(after) {
-		o.count(&o.seen.Updated)
+		o.seen.Updated++
 	}
 }
 
-func (o *observer) OnDelete(any) {
-	o.count(&o.seen.Deleted)
-}
-
-func (o *observer) count(counter *int) {
+func (o *observer) OnDelete(object any) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	*counter++
+	delete(o.objects, key(object))
+	o.seen.Deleted++
 }
 
 func (o *observer) complain(ctx context.Context, reflector *cache.Reflector, err error) {
@@ -64,6 +71,13 @@ func (o *observer) complain(ctx context.Context, reflector *cache.Reflector, err
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	o.complaints = append(o.complaints, err.Error())
+}
+
+// view is every object, as the events have left it.
+func (o *observer) view() []runtime.Object {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return slices.Collect(maps.Values(o.objects))
 }
 
 func (o *observer) counted() counts {
@@ -79,6 +93,15 @@ func (o *observer) complained() []string {
 	complaints := o.complaints
 	o.complaints = nil
 	return append([]string{}, complaints...)
+}
+
+// key is a name that also those have of whose deletion nothing but the name is known.
+func key(object any) string {
+	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
+	if err != nil {
+		panic(err)
+	}
+	return key
 }
 
 func version(object any) string {

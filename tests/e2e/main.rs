@@ -3,6 +3,7 @@
 mod aggregated;
 mod audit;
 mod bad_input;
+mod clients;
 mod crash;
 mod kubectl;
 mod malformed;

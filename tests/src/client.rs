@@ -26,12 +26,15 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use crate::authority::Credential;
+
 /// How long a whole answer may take before it counts as a hang.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where the server is, and who may ask.
 pub struct Target {
     authority: String,
+    name: ServerName<'static>,
     anonymous: Arc<ClientConfig>,
     administrator: Arc<ClientConfig>,
 }
@@ -40,6 +43,7 @@ pub struct Target {
 #[derive(Clone)]
 pub struct Client {
     authority: String,
+    name: ServerName<'static>,
     tls: Arc<ClientConfig>,
     token: Option<String>,
 }
@@ -87,25 +91,16 @@ impl Target {
         let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(path)?)?;
         let cluster = &config["clusters"][0]["cluster"];
         let user = &config["users"][0]["user"];
-        let mut roots = RootCertStore::empty();
-        for certificate in
-            CertificateDer::pem_slice_iter(&decoded(cluster, "certificate-authority-data")?)
-        {
-            roots.add(certificate?)?;
-        }
-        let chain = CertificateDer::pem_slice_iter(&decoded(user, "client-certificate-data")?)
-            .collect::<Result<Vec<_>, _>>()?;
-        let key = PrivateKeyDer::from_pem_slice(&decoded(user, "client-key-data")?)?;
-        let trusting = || -> Result<_> {
-            let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-            Ok(ClientConfig::builder_with_provider(provider)
-                .with_safe_default_protocol_versions()?
-                .with_root_certificates(roots.clone()))
+        let authorities = decoded(cluster, "certificate-authority-data")?;
+        let holder = Credential {
+            certificate: String::from_utf8(decoded(user, "client-certificate-data")?)?,
+            key: String::from_utf8(decoded(user, "client-key-data")?)?,
         };
         Ok(Self {
             authority: authority.to_owned(),
-            anonymous: Arc::new(trusting()?.with_no_client_auth()),
-            administrator: Arc::new(trusting()?.with_client_auth_cert(chain, key)?),
+            name: ServerName::try_from(host(authority).to_owned())?,
+            anonymous: Arc::new(tls(&authorities, None)?),
+            administrator: Arc::new(tls(&authorities, Some(&holder))?),
         })
     }
 
@@ -127,6 +122,7 @@ impl Target {
     fn client(&self, tls: &Arc<ClientConfig>, token: Option<&str>) -> Client {
         Client {
             authority: self.authority.clone(),
+            name: self.name.clone(),
             tls: Arc::clone(tls),
             token: token.map(str::to_owned),
         }
@@ -134,6 +130,22 @@ impl Target {
 }
 
 impl Client {
+    /// Whoever holds `credential`, or nobody, before the server at `authority` that shows a certificate for `name` by
+    /// one of `authorities`.
+    ///
+    /// # Errors
+    /// When any of them cannot be used.
+    pub fn new(
+        authority: &str,
+        name: &str,
+        authorities: &[u8],
+        credential: Option<&Credential>,
+    ) -> Result<Self> {
+        let name = ServerName::try_from(name.to_owned())?;
+        let tls = Arc::new(tls(authorities, credential)?);
+        Ok(Self { authority: authority.to_owned(), name, tls, token: None })
+    }
+
     /// Sends `request` and reads the whole answer.
     ///
     /// # Errors
@@ -201,10 +213,8 @@ impl Client {
     async fn dial(&self) -> Result<TlsStream<TcpStream>> {
         let stream = TcpStream::connect(&self.authority).await?;
         stream.set_nodelay(true)?;
-        let host =
-            self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(host, _)| host);
         let connector = TlsConnector::from(Arc::clone(&self.tls));
-        Ok(connector.connect(ServerName::try_from(host.to_owned())?, stream).await?)
+        Ok(connector.connect(self.name.clone(), stream).await?)
     }
 }
 
@@ -279,6 +289,27 @@ impl Stream {
             }
         }
     }
+}
+
+fn host(authority: &str) -> &str {
+    authority.rsplit_once(':').map_or(authority, |(host, _)| host)
+}
+
+fn tls(authorities: &[u8], credential: Option<&Credential>) -> Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(authorities) {
+        roots.add(certificate?)?;
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let trusting = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots);
+    let Some(Credential { certificate, key }) = credential else {
+        return Ok(trusting.with_no_client_auth());
+    };
+    let chain = CertificateDer::pem_slice_iter(certificate.as_bytes());
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes())?;
+    Ok(trusting.with_client_auth_cert(chain.collect::<Result<_, _>>()?, key)?)
 }
 
 fn decoded(entry: &Value, field: &str) -> Result<Vec<u8>> {

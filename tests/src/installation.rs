@@ -48,9 +48,16 @@ pub struct Installation {
 #[derive(Debug)]
 pub struct Serving {
     // First, so that it ends before its cluster and its files.
-    _replica: Replica,
+    replica: Replica,
     /// Where it serves.
     pub installation: Installation,
+}
+
+impl Serving {
+    /// Where its replica listens.
+    pub fn address(&self) -> SocketAddr {
+        self.replica.address()
+    }
 }
 
 impl Installation {
@@ -91,7 +98,7 @@ impl Installation {
         let installation = Self::new(Cluster::shared(Routing::Off)?, Store::Embedded)?;
         let replica = installation.start(&[])?;
         installation.await_available()?;
-        let serving = Arc::new(Serving { _replica: replica, installation });
+        let serving = Arc::new(Serving { replica, installation });
         *shared = Arc::downgrade(&serving);
         Ok(serving)
     }

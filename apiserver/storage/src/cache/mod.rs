@@ -9,6 +9,7 @@
 mod channel;
 mod follow;
 mod hub;
+mod newest;
 mod watcher;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use crate::{Backend, Error, Expect, Key, Prefix, Result, Revision, Snapshot};
 use hub::Hub;
+use newest::Newest;
 
 pub use watcher::Watcher;
 
@@ -46,6 +48,7 @@ impl Default for Options {
 /// watchers with [`Error::Closed`].
 pub struct Cache {
     backend: Arc<dyn Backend>,
+    newest: Newest,
     shared: Arc<Shared>,
     follower: JoinHandle<()>,
 }
@@ -68,7 +71,12 @@ impl Cache {
         let reached = watch::Sender::new(now.revision());
         let shared = Arc::new(Shared { hub: Hub::new(now, options.history), reached });
         let follower = tokio::spawn(follow::follow(shared.clone(), backend.clone()));
-        Ok(Self { backend, shared, follower })
+        let asked = backend.clone();
+        let newest = Newest::new(move || {
+            let backend = asked.clone();
+            Box::pin(async move { backend.revision().await })
+        });
+        Ok(Self { backend, newest, shared, follower })
     }
 
     /// The backend behind it.
@@ -125,12 +133,12 @@ impl Cache {
     }
 
     /// Waits until the cache has everything that was acknowledged, by anyone, before this call: what is read from
-    /// it afterwards is linearizable.
+    /// it afterwards is linearizable. Callers who wait at the same time cost the backend one question.
     ///
     /// # Errors
     /// `Future` when it has not by the `deadline`; those of the backend.
     pub async fn fresh(&self, deadline: Instant) -> Result<()> {
-        let newest = match timeout_at(deadline, self.backend.revision()).await {
+        let newest = match timeout_at(deadline, self.newest.read()).await {
             Ok(newest) => newest?,
             Err(elapsed) => return Err(Error::unavailable("ask for the newest revision", elapsed)),
         };

@@ -167,13 +167,14 @@ impl Watch {
     }
 
     fn take_progress(&mut self, revision: Revision) -> Result<Option<Batch>> {
-        if *self.known.borrow() <= self.reached.max(revision) {
-            self.question = None;
-        }
-        // Otherwise it is asked again soon: a member that lags behind has to hear of it first.
         if revision <= self.reached {
+            if *self.known.borrow() <= self.reached {
+                self.question = None;
+            }
+            // Otherwise it is asked again after a while: the member itself has to hear of it first.
             return Ok(None);
         }
+        self.question = None;
         self.reached = revision;
         Ok(Some(Batch { events: Vec::new(), revision }))
     }

@@ -5,6 +5,7 @@
 //! paths from those that are fixed. A client cannot make a new series by asking for nonsense.
 
 mod admission;
+mod etcd;
 pub(crate) mod identity;
 mod objects;
 mod process;

@@ -4,6 +4,7 @@
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use apiserver::admission::Admission;
@@ -52,7 +53,7 @@ impl<'a> Foundation<'a> {
     pub(crate) async fn lay(serve: &'a Serve) -> Result<Self> {
         let version = Version::new(concat!("v", env!("CARGO_PKG_VERSION")));
         let metrics = Arc::new(Metrics::new(&version));
-        let backend = open(&serve.storage).await?;
+        let backend = open(&serve.storage, &metrics).await?;
         let cache = Cache::start(backend.clone(), cache::Options::default());
         let cache = cache.await.context("read the store")?;
         let store = Store::new(Arc::new(cache), Arc::new(System));
@@ -113,8 +114,10 @@ impl<'a> Foundation<'a> {
         certificate: Arc<ServingCertificate>,
         listener: TcpListener,
     ) -> Result<()> {
-        let clock = Arc::new(Monotonic::start());
-        tokio::spawn(Compactor::new(&self.backend, clock, RETENTION).run());
+        if let Some(retention) = retention(&self.serve.storage) {
+            let clock = Arc::new(Monotonic::start());
+            tokio::spawn(Compactor::new(&self.backend, clock, retention).run());
+        }
         let (stop, stop_at_once) = signals::stop().context("listen to signals")?;
         tracing::info!("serving on https://{}", listener.local_addr()?);
         Server::new(chain, certificate)
@@ -128,7 +131,7 @@ impl<'a> Foundation<'a> {
     }
 }
 
-async fn open(storage: &Storage) -> Result<Arc<dyn Backend>> {
+async fn open(storage: &Storage, metrics: &Metrics) -> Result<Arc<dyn Backend>> {
     let flags = &storage.etcd;
     if flags.etcd_servers.is_empty() {
         let store = Redb::open(&storage.data_dir, &redb::Options::default())?;
@@ -142,9 +145,18 @@ async fn open(storage: &Storage) -> Result<Arc<dyn Backend>> {
             certificate: flags.etcd_certfile.clone(),
             key: flags.etcd_keyfile.clone(),
         },
+        observer: metrics.etcd_requests(),
         ..etcd::Options::default()
     };
     Ok(Arc::new(Etcd::connect(options).await.context("open the store in etcd")?))
+}
+
+/// How long history is kept; none if somebody else compacts it.
+fn retention(storage: &Storage) -> Option<Duration> {
+    if storage.etcd.etcd_servers.is_empty() {
+        return Some(RETENTION);
+    }
+    Some(storage.etcd.etcd_compaction_interval).filter(|interval| !interval.is_zero())
 }
 
 /// What the flags say about the audit log; none unless there is a policy and a place for it.

@@ -31,8 +31,8 @@ use apiserver::environment::Environment;
 use apiserver::health::{Health, Scope};
 use apiserver::resource::ApiGroup;
 use apiserver::tls::ServingCertificate;
-use futures::StreamExt as _;
 use futures::stream::BoxStream;
+use futures::{FutureExt as _, StreamExt as _};
 use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::watch;
@@ -302,7 +302,10 @@ async fn run<C: Cluster>(
         (failures, at_once) = (0, 0);
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            Some(()) = changes.next() => tokio::time::sleep(SETTLE).await,
+            Some(()) = changes.next() => {
+                tokio::time::sleep(SETTLE).await;
+                while changes.next().now_or_never().flatten().is_some() {}
+            }
             Ok(()) = may_publish.changed() => {}
         }
     }

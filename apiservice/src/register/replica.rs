@@ -44,6 +44,8 @@ pub(super) struct Replica<C> {
     known: Option<State>,
     /// What was last found of each APIService.
     verdicts: BTreeMap<String, Verdict>,
+    /// Whether the owner of the APIServices could last be looked up.
+    owned: bool,
     /// When the Secret was last read, in seconds since 1970.
     fresh: Arc<AtomicI64>,
 }
@@ -55,7 +57,15 @@ impl<C: Cluster> Replica<C> {
             Authority::Given { certificate, .. } => Serving::given(certificate.clone()),
         };
         let verdicts = BTreeMap::new();
-        Self { cluster, options, serving, known: None, verdicts, fresh: Arc::default() }
+        Self {
+            cluster,
+            options,
+            serving,
+            known: None,
+            verdicts,
+            owned: true,
+            fresh: Arc::default(),
+        }
     }
 
     /// What is shown to clients, once the Secret was read.
@@ -214,38 +224,39 @@ impl<C: Cluster> Replica<C> {
     /// deleted on purpose, most likely to uninstall: it stays away until a server starts anew.
     fn may_apply(&mut self, name: &str, verdict: &Verdict) -> bool {
         let last = self.verdicts.get(name);
-        let was_ours = matches!(last, Some(Verdict::Same | Verdict::Drifted));
         let news = last != Some(verdict);
-        match verdict {
-            Verdict::Same => {}
-            Verdict::Drifted => return true,
-            Verdict::Absent if was_ours => {
-                if news {
-                    tracing::warn!(
-                        name,
-                        "APIService was deleted; not published again before a restart"
-                    );
-                }
-                // Stays on record as ours, so that the next pass leaves it away as well.
-                return false;
-            }
-            Verdict::Absent => return true,
-            Verdict::Foreign(destination) if news => tracing::error!(
+        match (verdict, last) {
+            (Verdict::Same, _) => {}
+            (Verdict::Drifted, _) => return true,
+            // On record as absent is only what was ours before.
+            (Verdict::Absent, Some(Verdict::Absent)) => {}
+            (Verdict::Absent, Some(Verdict::Same | Verdict::Drifted)) => tracing::warn!(
+                name,
+                "the APIService was deleted; it is not published again before a restart"
+            ),
+            (Verdict::Absent, _) => return true,
+            (Verdict::Foreign(destination), _) if news => tracing::error!(
                 name,
                 destination,
                 "an APIService of this name leads elsewhere and is left alone: this group version \
                  is not served here; delete it to have ours published"
             ),
-            Verdict::Foreign(_) => {}
+            (Verdict::Foreign(_), _) => {}
         }
         self.verdicts.insert(name.to_owned(), verdict.clone());
         false
     }
 
-    /// Without an owner everything works, only not the removal by the garbage collector.
-    async fn owner(&self) -> Option<OwnerReference> {
-        self.cluster.owner().await.unwrap_or_else(|error| {
-            tracing::warn!(error = format!("{error:#}"), "APIServices are published without owner");
+    /// Without an owner everything works, only not the removal by the garbage collector. It is said
+    /// once.
+    async fn owner(&mut self) -> Option<OwnerReference> {
+        let owner = self.cluster.owner().await;
+        let known = std::mem::replace(&mut self.owned, owner.is_ok());
+        owner.unwrap_or_else(|error| {
+            if known {
+                let error = format!("{error:#}");
+                tracing::warn!(error, "APIServices are published without an owner");
+            }
             None
         })
     }

@@ -1,6 +1,7 @@
 //! Says which rule of RBAC is missing when a call is refused: the one thing that whoever installs a
 //! server has to know, and that a bare 403 does not tell.
 
+use anyhow::anyhow;
 use kube::Error;
 use kube::core::Status;
 
@@ -18,11 +19,13 @@ impl Call<'_> {
     /// Puts what was being done in front of `error`, and behind a refusal what would allow it.
     pub(super) fn failed(&self, error: Error) -> anyhow::Error {
         let Self { verb, resource, name, .. } = self;
-        let rule = match &error {
-            Error::Api(status) if status.is_forbidden() && !is_terminating(status) => self.rule(),
-            _ => String::new(),
+        let Error::Api(status) = error else {
+            return anyhow::Error::new(error).context(format!("{verb} {resource} {name}"));
         };
-        anyhow::Error::new(error).context(format!("{verb} {resource} {name}{rule}"))
+        let missing = status.is_forbidden() && !is_terminating(&status);
+        let rule = if missing { self.rule() } else { String::new() };
+        // The client's own text of it has everything twice.
+        anyhow!("{}", status.message).context(format!("{verb} {resource} {name}{rule}"))
     }
 
     fn rule(&self) -> String {

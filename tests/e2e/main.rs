@@ -8,6 +8,7 @@ mod crash;
 mod identities;
 mod kubectl;
 mod malformed;
+mod manifests;
 mod minimal;
 mod reading;
 mod templates;

@@ -19,6 +19,13 @@ use crate::replica::{Replica, free_port};
 pub const NAMESPACE: &str = "formwork-system";
 const NAME: &str = "formwork";
 
+/// What is installed as it is for users: rights, so that a missing one fails a test.
+const MANIFESTS: &[&str] = &[
+    include_str!("../../manifests/base/namespace.yaml"),
+    include_str!("../../manifests/base/rbac.yaml"),
+    include_str!("../../manifests/base/roles.yaml"),
+];
+
 /// The APIServices that it registers.
 const API_SERVICES: &[&str] = &["v1.template.openshift.io", "v1alpha1.formwork.dev"];
 
@@ -76,7 +83,9 @@ impl Installation {
         let installation = Self { cluster, store, kubeconfig, port, next, folder };
         let kubectl = installation.kubectl()?;
         let everywhere = installation.kubectl()?.in_namespace("");
-        everywhere.ok_with(&["apply", "-f", "-"], include_str!("installation.yaml"))?;
+        for manifest in MANIFESTS {
+            everywhere.ok_with(&["apply", "-f", "-"], manifest)?;
+        }
         kubectl.ok_with(&["apply", "-f", "-"], &installation.service().to_string())?;
         let token = kubectl.ok(&["create", "token", NAME, "--duration=24h"])?;
         installation.write_kubeconfig(token.trim())?;

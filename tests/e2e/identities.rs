@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use tests::authority::{Authority, Credential, Subject};
 use tests::client::{Answer, Client, Request};
-use tests::cluster::Cluster;
+use tests::cluster::{Cluster, Component, Routing};
 use tests::installation::{Installation, Serving};
 
 /// What its CA signs for.
@@ -61,8 +61,12 @@ struct Door {
 }
 
 impl Door {
+    /// The one that tests share, unless they disturb its cluster.
     fn new() -> Result<Self> {
-        let serving = Installation::shared()?;
+        Self::of(Installation::shared()?)
+    }
+
+    fn of(serving: Arc<Serving>) -> Result<Self> {
         let kubectl = serving.installation.kubectl()?;
         let path = "jsonpath={.spec.caBundle}";
         let bundle = kubectl.ok(&["get", "apiservice/v1.template.openshift.io", "-o", path])?;
@@ -148,6 +152,19 @@ async fn the_clusters_proxy_certificates_tokens_and_roles_are_ours() -> Result<(
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     assert_eq!(door.ask(None, &[("Authorization", "Bearer nonsense")]).await?, Ran::Not);
+
+    let request = Request::get("/metrics").header(jane.0, jane.1).header(masters.0, masters.1);
+    let metrics = door.client(Some(&proxy))?.send(&request).await?.text();
+    for name in [
+        "apiserver_delegated_authn_request_total{code=\"201\"}",
+        "apiserver_delegated_authz_request_total{code=\"201\"}",
+        "authentication_attempts{result=\"error\"}",
+        "authorization_attempts_total{result=\"no-opinion\"}",
+        "authentication_token_cache_request_total{status=\"hit\"}",
+        "apiserver_client_certificate_expiration_seconds_count",
+    ] {
+        assert!(metrics.contains(name), "{name} in {metrics}");
+    }
     Ok(())
 }
 
@@ -280,5 +297,27 @@ async fn a_new_front_proxy_ca_in_the_cluster_counts_without_a_restart() -> Resul
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(door.ask(Some(&door.proxy()?), &headers).await?, user("jane"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn without_kube_apiserver_nobody_but_masters_and_probes_is_served() -> Result<()> {
+    let cluster = Arc::new(Cluster::start(Routing::Off)?);
+    let door = Door::of(Arc::new(Serving::start(cluster)?))?;
+    let proxy = door.proxy()?;
+    let carol = signed(&door.cluster().client_ca()?, "carol")?;
+    let (jane, masters) = (("X-Remote-User", "jane"), ("X-Remote-Group", "system:masters"));
+    door.cluster().kill(Component::Apiserver)?;
+
+    assert_eq!(door.ask(Some(&proxy), &[jane, masters]).await?, Ran::Allowed);
+    for path in ["/livez", "/healthz"] {
+        let answer = door.client(None)?.send(&Request::get(path)).await?;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    }
+    // Whose they are is known, what they may do is not.
+    assert_eq!(door.ask(Some(&proxy), &[jane]).await?, Ran::Otherwise(500));
+    assert_eq!(door.ask(Some(&carol), &[]).await?, Ran::Otherwise(500));
+    // And whose a token is nobody knows.
+    assert_eq!(door.ask(None, &[("Authorization", "Bearer nonsense")]).await?, Ran::Not);
     Ok(())
 }

@@ -61,6 +61,17 @@ pub struct Serving {
 }
 
 impl Serving {
+    /// One replica on the embedded store in `cluster`, Available.
+    ///
+    /// # Errors
+    /// When the replica does not start, or the APIServices do not become Available.
+    pub fn start(cluster: Arc<Cluster>) -> Result<Self> {
+        let installation = Installation::new(cluster, Store::Embedded)?;
+        let replica = installation.start(&[])?;
+        installation.await_available()?;
+        Ok(Self { replica, installation })
+    }
+
     /// Where its replica listens.
     pub fn address(&self) -> SocketAddr {
         self.replica.address()
@@ -104,10 +115,7 @@ impl Installation {
         if let Some(serving) = shared.upgrade() {
             return Ok(serving);
         }
-        let installation = Self::new(Cluster::shared(Routing::Off)?, Store::Embedded)?;
-        let replica = installation.start(&[])?;
-        installation.await_available()?;
-        let serving = Arc::new(Serving { replica, installation });
+        let serving = Arc::new(Serving::start(Cluster::shared(Routing::Off)?)?);
         *shared = Arc::downgrade(&serving);
         Ok(serving)
     }

@@ -75,6 +75,8 @@ pub struct Parties {
     pub version: Version,
     /// Bounds on every request.
     pub limits: Limits,
+    /// The share of HTTP/2 requests after which the client is asked for a new connection, from 0 to 1.
+    pub goaway_chance: f64,
     /// Notes requests, if they are to be noted.
     pub audit: Option<Arc<Audit>>,
 }
@@ -95,6 +97,7 @@ impl Parties {
             metrics: Arc::new(Metrics::new(&version)),
             version,
             limits: Limits::default(),
+            goaway_chance: 0.0,
             audit: None,
         }
     }
@@ -108,6 +111,7 @@ pub struct Chain {
     fixed: FixedPaths,
     metrics: Arc<Metrics>,
     limits: Limits,
+    goaway_chance: f64,
     audit: Option<Arc<Audit>>,
     inflight: Arc<InFlight>,
     stop: Arc<Stop>,
@@ -117,7 +121,7 @@ impl Chain {
     /// Puts the filters in front of `parties.dispatch`.
     pub fn new(parties: Parties) -> Arc<Self> {
         let Parties { authenticator, authorizer, dispatch, health, metrics, .. } = parties;
-        let Parties { version, limits, audit, .. } = parties;
+        let Parties { version, limits, goaway_chance, audit, .. } = parties;
         let stop = Arc::new(Stop::default());
         let inflight = Arc::new(InFlight::new(&limits));
         fixed::report_shutdown(&health, &stop);
@@ -129,6 +133,7 @@ impl Chain {
             fixed,
             metrics,
             limits,
+            goaway_chance,
             audit,
             inflight,
             stop,
@@ -164,9 +169,12 @@ impl Chain {
             answer::drop_body(response);
         }
         // Whoever cannot be made to pay for it does not keep an HTTP/2 connection
-        // (CVE-2023-44487); nobody keeps one of a server that leaves.
+        // (CVE-2023-44487); nobody keeps one of a server that leaves; and now and then one is given up so
+        // that connections spread over the replicas.
         let leaving = self.stop.phase() != Phase::Serving;
-        if leaving || (is_http2 && outcome.is_unknown_sender) {
+        let moves_on =
+            is_http2 && self.goaway_chance > 0.0 && rand::random::<f64>() < self.goaway_chance;
+        if leaving || moves_on || (is_http2 && outcome.is_unknown_sender) {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let size = http_body::Body::size_hint(response.body()).exact();
@@ -182,6 +190,7 @@ impl Chain {
         self.metrics.answered(route, metrics::dry_run(&info), code, size, took);
         match open {
             Some(open) => {
+                outcome.response.extensions_mut().insert(Lasting);
                 outcome.response.map(|body| watch::until_stop(body, open, watched, &self.stop))
             }
             None => outcome.response,
@@ -333,6 +342,10 @@ impl Chain {
         }
     }
 }
+
+/// Marks the answer of a watch.
+#[derive(Clone, Copy)]
+pub(crate) struct Lasting;
 
 /// An answer, and whether its receiver proved no identity.
 struct Outcome {

@@ -17,6 +17,10 @@ pub(crate) enum Phase {
     Draining,
 }
 
+/// The time after which the last watch ends that is told to, and the time it may take then.
+const LAST_WATCH: Duration = Duration::from_secs(10);
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// The present phase, and a way to wait for a later one.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
@@ -24,6 +28,7 @@ pub(crate) struct Stop {
     now: AtomicU8,
     phase: watch::Sender<Phase>,
     ended: AtomicU32,
+    watches: AtomicU32,
 }
 
 impl Stop {
@@ -53,7 +58,24 @@ impl Stop {
     /// clients do not all come back in the same moment, and the last after ten seconds.
     pub(crate) fn next_watch_ends_after(&self) -> Duration {
         let before = self.ended.fetch_add(1, Ordering::Relaxed);
-        Duration::from_millis(u64::from(before.min(10_000)))
+        Duration::from_millis(u64::from(before)).min(LAST_WATCH)
+    }
+
+    /// Counts a watch as open.
+    pub(crate) fn watch_begins(&self) {
+        self.watches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The watch is gone.
+    pub(crate) fn watch_is_over(&self) {
+        self.watches.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// How long the watches that are open now may take to end. A client that does not read keeps its
+    /// watch from ending, and is not waited for any longer than that.
+    pub(crate) fn watches_end_within(&self) -> Duration {
+        let open = self.watches.load(Ordering::Relaxed);
+        Duration::from_millis(u64::from(open)).min(LAST_WATCH) + LAST_WORDS
     }
 }
 
@@ -61,6 +83,16 @@ impl Stop {
 mod tests {
     use super::*;
     use futures::FutureExt as _;
+
+    #[test]
+    fn watches_end_one_after_the_other_and_all_of_them_soon() {
+        let stop = Stop::default();
+        let turns: Vec<_> = (0..3).map(|_| stop.next_watch_ends_after().as_millis()).collect();
+        assert_eq!(turns, [0, 1, 2]);
+        assert_eq!(stop.watches_end_within(), LAST_WORDS);
+        (0..20_000).for_each(|_| stop.watch_begins());
+        assert_eq!(stop.watches_end_within(), LAST_WATCH + LAST_WORDS);
+    }
 
     #[test]
     fn phases_only_go_forward() {

@@ -219,13 +219,15 @@ async fn a_full_server_says_when_to_come_back_and_still_serves_masters() {
     server.things.slow_begun.notified().await;
 
     let mut second = server.connect(Protocol::Http2, None).await;
-    let answer = second.get_as("alice", "/apis").await;
+    let answer = second.get_as("alice", THINGS).await;
     assert_eq!(answer.status, 429);
+    assert_eq!(answer.json()["details"]["retryAfterSeconds"], 1);
     assert_eq!(answer.headers["retry-after"], "1");
-    assert_eq!(second.get_as("admin", "/apis").await.status, 200);
+    assert_eq!(second.get_as("admin", THINGS).await.status, 200);
+    assert_eq!(second.get_as("alice", "/apis").await.status, 200);
     server.things.slow_may_end.open(1);
     assert_eq!(slow.await.unwrap().body, "at last");
-    assert_eq!(second.get_as("alice", "/apis").await.status, 200);
+    assert_eq!(second.get_as("alice", THINGS).await.status, 403);
 }
 
 #[tokio::test]
@@ -378,7 +380,39 @@ async fn an_unknown_sender_does_not_keep_an_http2_connection() {
     }
 }
 
+#[tokio::test]
+async fn now_and_then_a_client_is_sent_to_another_replica() {
+    let settings = Settings { goaway_chance: 1.0, ..Settings::default() };
+    let server = Running::start_with(settings).await;
+    let mut client = server.connect(Protocol::Http2, None).await;
+    assert_eq!(client.get_as("alice", "/apis").await.status, 200);
+    timeout(SOON, client.closed).await.unwrap().unwrap();
+    let mut client = server.connect(Protocol::Http1, None).await;
+    for _ in 0..3 {
+        assert_eq!(client.get_as("alice", "/apis").await.status, 200);
+    }
+}
+
 // === Change and end ===
+
+#[tokio::test]
+async fn who_does_not_read_a_watch_does_not_hold_up_the_stop() {
+    let server = Running::start().await;
+    let flood = || {
+        as_user(
+            Request::get(format!("{THINGS}?watch=1&fieldSelector=metadata.name=flood")),
+            "admin",
+        )
+    };
+    let mut open = Vec::new();
+    for protocol in BOTH {
+        let mut client = server.connect(protocol, None).await;
+        let unread = client.begin(flood(), "").await.unwrap();
+        open.push((client, unread));
+    }
+    // A minute is what requests at work would get.
+    timeout(Duration::from_secs(30), server.stop().ended()).await.unwrap();
+}
 
 #[tokio::test]
 async fn a_new_serving_certificate_is_shown_without_breaking_connections() {

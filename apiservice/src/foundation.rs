@@ -89,6 +89,7 @@ impl<'a> Foundation<'a> {
                 mutating: self.serve.max_mutating_requests_inflight,
                 ..Limits::default()
             },
+            goaway_chance: self.serve.goaway_chance,
             audit: self.audit.clone(),
         })
     }

@@ -5,6 +5,7 @@ mod audit;
 mod bad_input;
 mod clients;
 mod crash;
+mod exhausted;
 mod identities;
 mod kubectl;
 mod malformed;

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const STOPPED_WITHIN: Duration = Duration::from_secs(30);
@@ -56,6 +56,19 @@ impl Process {
     /// The process's id.
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// How many files and sockets it may have open from now on, beside those that it has.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn leave_files(&self, more: u64) -> Result<()> {
+        let pid = i32::try_from(self.child.id())?;
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd"))?.count() as u64;
+        let pid = Pid::from_raw(pid).context("a process has an id")?;
+        let limit = Rlimit { current: Some(open + more), ..getrlimit(Resource::Nofile) };
+        prlimit(Some(pid), Resource::Nofile, limit)?;
+        Ok(())
     }
 
     /// `host:port` it serves on.

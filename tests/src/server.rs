@@ -73,6 +73,14 @@ impl Server {
         Target::from_kubeconfig(&self.kubeconfig(), self.authority())
     }
 
+    /// How many files and sockets it may have open from now on, beside those that it has.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn leave_files(&self, more: u64) -> Result<()> {
+        self.process.leave_files(more)
+    }
+
     /// The kubeconfig that the server wrote.
     pub fn kubeconfig(&self) -> PathBuf {
         self.data.join("admin.kubeconfig")

@@ -30,6 +30,7 @@ pub(super) fn until_stop(
     audited: Option<Watched>,
     server: &Arc<Stop>,
 ) -> ResponseBody {
+    server.watch_begins();
     let draining = server.reached(Phase::Draining);
     let turn = server.clone();
     let stop = Box::pin(async move {
@@ -43,6 +44,12 @@ pub(super) fn until_stop(
         _open: open,
         _audited: audited,
     })
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.server.watch_is_over();
+    }
 }
 
 impl http_body::Body for Watch {

@@ -43,13 +43,15 @@ impl InFlight {
         Self { reading: lane(limits.reading), mutating: lane(limits.mutating) }
     }
 
-    /// Takes a place. Watches need none, and `system:masters` never wait for one: the probe that
-    /// decides whether this server is alive must get its answer.
+    /// Takes a place. Watches need none, nor does what is no resource: health, discovery and OpenAPI
+    /// are answered from memory, and a cluster whose discovery fails deletes no namespace any more.
+    /// `system:masters` never wait for one: the probe that decides whether this server is available
+    /// must get its answer.
     ///
     /// # Errors
     /// 429 when all places are taken.
     pub(crate) fn enter(&self, info: &RequestInfo, user: &User) -> Result<Place, Error> {
-        if info.is_long_running() {
+        if info.is_long_running() || !info.is_resource_request {
             return Ok(Place(None));
         }
         let lane = if info.verb.is_read_only() { &self.reading } else { &self.mutating };
@@ -77,13 +79,17 @@ mod tests {
     }
 
     #[test]
-    fn a_full_lane_turns_away_all_but_masters_and_watches() {
+    fn a_full_lane_turns_away_all_but_masters_watches_and_what_is_no_resource() {
         let inflight = InFlight::new(&Limits { reading: 1, mutating: 1, ..Limits::default() });
         let (alice, list) = (User::authenticated("alice", vec![]), info("GET", ""));
         let first = inflight.enter(&list, &alice).unwrap();
         assert_eq!(inflight.enter(&list, &alice).unwrap_err().retry_after_seconds(), Some(1));
         assert!(inflight.enter(&info("GET", "?watch=1"), &alice).is_ok());
         assert!(inflight.enter(&info("POST", ""), &alice).is_ok());
+        for path in ["/readyz", "/apis", "/apis/g/v", "/openapi/v3/apis/g/v"] {
+            let discovery = RequestInfo::new(&http::Method::GET, &path.parse().unwrap());
+            assert!(inflight.enter(&discovery, &alice).is_ok(), "{path}");
+        }
         let admin = User::authenticated("admin", vec![MASTERS.into()]);
         assert!(inflight.enter(&list, &admin).is_ok());
         drop(first);

@@ -26,7 +26,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::authn::Peer;
-use crate::chain::Chain;
+use crate::chain::{Chain, Lasting};
 use crate::limits::Body;
 use crate::response::ResponseBody;
 use crate::stop::Phase;
@@ -149,7 +149,19 @@ impl Connections {
             () = activity.close.notified() => {}
         }
         connection.as_mut().graceful_shutdown();
-        connection.await
+        let watches_only = async {
+            let stop = self.chain.stop();
+            stop.reached(Phase::Draining).await;
+            tokio::time::sleep(stop.watches_end_within()).await;
+            activity.watches_only().await;
+        };
+        tokio::select! {
+            ended = connection => ended,
+            () = watches_only => {
+                tracing::debug!("a client does not read the end of its watch");
+                Ok(())
+            }
+        }
     }
 }
 
@@ -167,13 +179,16 @@ impl Link {
         request: Request<Incoming>,
     ) -> Result<Response<Tracked>, Infallible> {
         self.activity.begin();
-        let busy = Busy(self.clone());
+        let mut busy = Busy { link: self.clone(), is_watch: false };
         let limit = self.chain.limits().body;
         let request = request.map(|incoming| Body::new(incoming, limit));
         let mut response = self.chain.serve(request, &self.peer).await;
         // HTTP/2 has no such header; there the wish becomes GOAWAY.
         if self.is_http2 && response.headers_mut().remove(CONNECTION).is_some() {
             self.activity.close.notify_one();
+        }
+        if response.extensions().get::<Lasting>().is_some() {
+            busy.watches();
         }
         Ok(response.map(|body| Tracked { body, _busy: busy }))
     }
@@ -185,8 +200,11 @@ struct Activity {
     /// When the last request came or its answer ended, in milliseconds after `opened`.
     last: AtomicU64,
     requests: AtomicUsize,
+    /// Those of the requests that are watches.
+    watches: AtomicUsize,
     first: Notify,
     close: Notify,
+    ended: Notify,
 }
 
 impl Activity {
@@ -195,8 +213,10 @@ impl Activity {
             opened: Instant::now(),
             last: AtomicU64::new(0),
             requests: AtomicUsize::new(0),
+            watches: AtomicUsize::new(0),
             first: Notify::new(),
             close: Notify::new(),
+            ended: Notify::new(),
         }
     }
 
@@ -209,6 +229,7 @@ impl Activity {
     fn end(&self) {
         self.touch();
         self.requests.fetch_sub(1, Ordering::Relaxed);
+        self.ended.notify_one();
     }
 
     fn touch(&self) {
@@ -220,6 +241,13 @@ impl Activity {
     async fn begun(&self, longest: Duration) {
         // A request leaves a permit behind, so one that came earlier counts at once.
         let _ = tokio::time::timeout(longest, self.first.notified()).await;
+    }
+
+    /// Waits until all that goes on is watches.
+    async fn watches_only(&self) {
+        while self.requests.load(Ordering::Relaxed) > self.watches.load(Ordering::Relaxed) {
+            self.ended.notified().await;
+        }
     }
 
     /// Waits until there has been nothing to do for `longest`. An open watch is something to do.
@@ -238,11 +266,26 @@ impl Activity {
 }
 
 /// A request at work, until its answer is sent or given up.
-struct Busy(Arc<Link>);
+struct Busy {
+    link: Arc<Link>,
+    is_watch: bool,
+}
+
+impl Busy {
+    /// The answer is a watch.
+    fn watches(&mut self) {
+        self.is_watch = true;
+        self.link.activity.watches.fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.activity.end();
+        let activity = &self.link.activity;
+        if self.is_watch {
+            activity.watches.fetch_sub(1, Ordering::Relaxed);
+        }
+        activity.end();
     }
 }
 

@@ -88,6 +88,7 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) timeouts: Timeouts,
     pub(crate) shutdown_delay: Duration,
+    pub(crate) goaway_chance: f64,
 }
 
 /// A server at work.
@@ -133,6 +134,7 @@ impl Running {
             metrics: Arc::new(Metrics::new(&version)),
             version,
             limits: settings.limits,
+            goaway_chance: settings.goaway_chance,
             audit: None,
         });
         let certificate =

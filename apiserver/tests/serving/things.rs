@@ -62,6 +62,7 @@ impl Things {
         }
         let (parts, body) = request.into_parts();
         let text = match (&info.verb, info.name.as_str()) {
+            (Verb::Watch, "flood") => return Some(Response::new(flood())),
             (Verb::Watch, _) => return Some(Response::new(events())),
             (Verb::Create, _) => match body.read().await {
                 Ok(body) => format!("{} bytes", body.len()),
@@ -94,6 +95,12 @@ fn describe(headers: &HeaderMap, user: &User) -> String {
         name == "authorization" || name.starts_with("x-remote-")
     });
     format!("{} of {} with {}", user.name, user.groups.join("+"), identity.count())
+}
+
+/// More events than anybody reads.
+fn flood() -> ResponseBody {
+    let event = Bytes::from(vec![b'x'; 64 * 1024]);
+    ResponseBody::from_stream(stream::repeat_with(move || Ok::<_, std::io::Error>(event.clone())))
 }
 
 /// One event, and then nothing for ever.

@@ -50,9 +50,20 @@ pub struct Serve {
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
 
+    /// The share of HTTP/2 requests after which a client is asked for a new connection, so that connections
+    /// spread over the replicas: from 0 to 0.02.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = goaway_chance)]
+    pub goaway_chance: f64,
+
     /// How long to serve on after SIGTERM, not ready, until nobody sends requests here any more.
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     pub shutdown_delay_duration: Duration,
+}
+
+/// More would cost more connections than it spreads.
+fn goaway_chance(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
+    if (0.0..=0.02).contains(&share) { Ok(share) } else { Err("must be from 0 to 0.02".to_owned()) }
 }
 
 /// Where to listen, and with which certificate.

@@ -76,26 +76,24 @@ impl Serving {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn a_certificate_is_signed_anew_in_time_and_for_another_authority() {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
         let timing = Timing::default();
-        let day = Duration::from_secs(24 * 60 * 60);
+        let good = timing.serving * 2 / 3;
         let one = Authority::generate("one", now, timing.authority).unwrap();
         let two = Authority::generate("two", now, timing.authority).unwrap();
         let mut serving = Serving::new(Subject::default());
         assert!(serving.certificate().is_none());
 
         let renew = serving.sign(&one, now, &timing).unwrap();
-        assert_eq!(renew, now + day * 20);
+        assert_eq!(renew, now + good);
         let shown = serving.certificate().unwrap();
-        assert_eq!(serving.sign(&one, now + day, &timing).unwrap(), renew);
-        assert_eq!(serving.sign(&one, renew, &timing).unwrap(), renew + day * 20);
-        assert_eq!(serving.sign(&two, renew, &timing).unwrap(), renew + day * 20);
+        assert_eq!(serving.sign(&one, now + good / 2, &timing).unwrap(), renew);
+        assert_eq!(serving.sign(&one, renew, &timing).unwrap(), renew + good);
+        assert_eq!(serving.sign(&two, renew, &timing).unwrap(), renew + good);
         assert_eq!(serving.signer(), Some(two.certificate.as_str()));
         assert!(Arc::ptr_eq(&shown, &serving.certificate().unwrap()));
     }

@@ -98,7 +98,11 @@ impl Member {
 
     pub(super) fn start(&mut self) {
         let mut command = Command::new(&self.binary);
-        command.args(&self.arguments).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         self.process = Some(command.spawn().unwrap());
     }
 

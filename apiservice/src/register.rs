@@ -102,17 +102,20 @@ pub struct GroupVersion {
     pub group: &'static str,
     /// The version.
     pub version: &'static str,
+    /// How many groups of ours come after this one, where a name stands for a kind of several.
+    pub precedes: u8,
 }
 
 impl GroupVersion {
-    /// All versions of `groups`.
+    /// All versions of `groups`, of which the first is the one that is meant by a name they share.
     pub fn all(groups: &[ApiGroup]) -> Vec<Self> {
-        let of = |group: &ApiGroup| {
-            let group_name = group.name;
-            let versions = group.versions.iter();
-            versions.map(|v| Self { group: group_name, version: v.name }).collect::<Vec<_>>()
+        let of = |(precedes, group): (u8, &ApiGroup)| {
+            let (group, versions) = (group.name, group.versions.iter());
+            versions.map(|v| Self { group, version: v.name, precedes }).collect::<Vec<_>>()
         };
-        groups.iter().flat_map(of).collect()
+        let mut all: Vec<_> = (0..).zip(groups.iter().rev()).map(of).collect();
+        all.reverse();
+        all.concat()
     }
 
     /// The name of its APIService.
@@ -342,5 +345,12 @@ mod tests {
         let names: Vec<_> =
             GroupVersion::all(&crate::groups::groups()).iter().map(GroupVersion::name).collect();
         assert_eq!(names, ["v1.template.openshift.io", "v1alpha1.formwork.dev"]);
+    }
+
+    #[test]
+    fn the_first_group_of_the_table_precedes_the_others() {
+        let all = GroupVersion::all(&crate::groups::groups());
+        let preceding: Vec<_> = all.iter().map(|served| (served.group, served.precedes)).collect();
+        assert_eq!(preceding, [("template.openshift.io", 1), ("formwork.dev", 0)]);
     }
 }

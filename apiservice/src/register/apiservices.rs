@@ -20,8 +20,9 @@ const SERVICE: &str = "formwork.dev/service";
 /// Makes cert-manager write `caBundle`.
 const INJECT_CA_FROM: &str = "cert-manager.io/inject-ca-from";
 
-/// Where a group stands among the groups of the cluster: behind the built-in ones, where clients
-/// are free to choose.
+/// Where the last of our groups stands among the groups of the cluster: behind the built-in ones,
+/// where clients are free to choose. Groups of one priority are ordered by their names, so that
+/// each of ours has its own.
 const GROUP_PRIORITY_MINIMUM: i32 = 1000;
 /// Where a version stands within its group.
 const VERSION_PRIORITY: i32 = 15;
@@ -76,7 +77,7 @@ pub(super) fn wanted(
         spec: Some(APIServiceSpec {
             ca_bundle,
             group: Some(served.group.to_owned()),
-            group_priority_minimum: GROUP_PRIORITY_MINIMUM,
+            group_priority_minimum: GROUP_PRIORITY_MINIMUM + i32::from(served.precedes),
             // Said, or it could not be taken back from somebody who set it: a bundle beside it is
             // refused.
             insecure_skip_tls_verify: Some(false),
@@ -159,7 +160,8 @@ fn is_as_wanted(found: &APIService, wanted: &APIService) -> bool {
 mod tests {
     use super::*;
 
-    const SERVED: GroupVersion = GroupVersion { group: "template.openshift.io", version: "v1" };
+    const SERVED: GroupVersion =
+        GroupVersion { group: "template.openshift.io", version: "v1", precedes: 1 };
 
     fn service() -> Service {
         Service { namespace: "formwork-system".into(), name: "formwork".into(), port: 443 }

@@ -204,8 +204,8 @@ impl Simulation {
         let options = Options {
             service: Service { namespace: "ns".into(), name: "formwork".into(), port: 443 },
             served: vec![
-                GroupVersion { group: "a", version: "v1" },
-                GroupVersion { group: "b", version: "v1" },
+                GroupVersion { group: "a", version: "v1", precedes: 1 },
+                GroupVersion { group: "b", version: "v1", precedes: 0 },
             ],
             addresses: Vec::new(),
             authority: Authority::Ours(Timing::default()),

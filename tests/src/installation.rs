@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -60,14 +61,24 @@ pub struct Serving {
     pub installation: Installation,
 }
 
+/// What the audit log of a [`Serving`] has: whose requests there were.
+const AUDIT_POLICY: &str =
+    "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}";
+
 impl Serving {
-    /// One replica on the embedded store in `cluster`, Available.
+    /// One replica on the embedded store in `cluster`, Available, with an audit log.
     ///
     /// # Errors
     /// When the replica does not start, or the APIServices do not become Available.
     pub fn start(cluster: Arc<Cluster>) -> Result<Self> {
         let installation = Installation::new(cluster, Store::Embedded)?;
-        let replica = installation.start(&[])?;
+        let folder = installation.folder.path();
+        let policy = folder.join("audit-policy.yaml");
+        std::fs::write(&policy, AUDIT_POLICY)?;
+        let replica = installation.start(&[
+            &format!("--audit-policy-file={}", policy.display()),
+            &format!("--audit-log-path={}", folder.join("audit.log").display()),
+        ])?;
         installation.await_available()?;
         Ok(Self { replica, installation })
     }
@@ -75,6 +86,26 @@ impl Serving {
     /// Where its replica listens.
     pub fn address(&self) -> SocketAddr {
         self.replica.address()
+    }
+
+    /// The first event `wanted` in the audit log of the replica itself. What is logged when a request is complete comes
+    /// after its answer, so that it is waited for.
+    ///
+    /// # Errors
+    /// When there is none within ten seconds.
+    pub fn audited(&self, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        let path = self.installation.folder.path().join("audit.log");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let log = std::fs::read_to_string(&path)?;
+            // The last line may not be whole yet.
+            let events = log.lines().filter_map(|line| serde_json::from_str(line).ok());
+            if let Some(event) = events.into_iter().find(|event| wanted(event)) {
+                return Ok(event);
+            }
+            ensure!(Instant::now() < deadline, "there is no such event in {}", path.display());
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
@@ -143,6 +144,23 @@ impl Kubectl {
         let ended = self.run_with(arguments, input)?;
         ensure!(ended.code != Some(0), "kubectl {arguments:?} succeeded: {}", ended.stdout);
         Ok(ended.stderr)
+    }
+
+    /// Asks again and again until it succeeds and prints what is `wanted`, for what nothing can be waited for with
+    /// `kubectl wait`.
+    ///
+    /// # Errors
+    /// When that takes more than a minute, with how it last ended.
+    pub fn until(&self, arguments: &[&str], wanted: impl Fn(&str) -> bool) -> Result<String> {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let ended = self.run(arguments)?;
+            if ended.code == Some(0) && wanted(&ended.stdout) {
+                return Ok(ended.stdout);
+            }
+            ensure!(Instant::now() < deadline, "kubectl {}: {ended:?}", arguments.join(" "));
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// A file in this test's home.

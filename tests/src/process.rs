@@ -32,7 +32,7 @@ impl Process {
     /// # Errors
     /// When the binary is missing, ends early, or is not ready within a minute.
     pub fn serve<F: AsRef<OsStr>>(flags: impl IntoIterator<Item = F>, log: &Path) -> Result<Self> {
-        let program = program()?;
+        let program = program("formwork")?;
         let mut child = Command::new(&program)
             .arg("serve")
             .args(flags)
@@ -164,16 +164,19 @@ fn follow(stderr: ChildStderr, log: PathBuf) -> mpsc::Receiver<String> {
     announced
 }
 
-/// `formwork`, in the folder that Cargo built this program into.
-fn program() -> Result<PathBuf> {
+/// A program of ours, in the folder that Cargo built this one into.
+///
+/// # Errors
+/// When it is not built.
+pub fn program(name: &str) -> Result<PathBuf> {
     let this = std::env::current_exe()?;
     let folder = this.parent().context("a program lies in a folder")?;
     // Tests lie one deeper.
     let folder = folder.parent().filter(|_| folder.ends_with("deps")).unwrap_or(folder);
-    let program = folder.join("formwork");
+    let program = folder.join(name);
     ensure!(
         program.exists(),
-        "{} is missing: build it with `cargo build -p apiservice`",
+        "{} is missing: build it with `cargo build --workspace`",
         program.display()
     );
     Ok(program)

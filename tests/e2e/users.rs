@@ -6,16 +6,11 @@ use serde_json::{Value, json};
 
 use crate::dialect::{DIALECTS, Tenant};
 
-/// What each of the cluster's own roles allows: verb, resource, subresource; and to whom.
+/// Some of what the cluster's own roles allow: verb, resource, subresource; and to whom. `manifests.rs` has all of it.
 const RIGHTS: &[(&str, &str, &str, &[&str])] = &[
-    ("get", "templates", "", &["admin", "edit", "view"]),
-    ("list", "templates", "", &["admin", "edit", "view"]),
     ("watch", "templates", "", &["admin", "edit", "view"]),
     ("get", "templates", "schema", &["admin", "edit", "view"]),
-    ("create", "templates", "", &["admin", "edit"]),
-    ("update", "templates", "", &["admin", "edit"]),
     ("patch", "templates", "", &["admin", "edit"]),
-    ("delete", "templates", "", &["admin", "edit"]),
     ("deletecollection", "templates", "", &["admin", "edit"]),
     ("create", "templates", "processed", &["admin", "edit"]),
     ("create", "processedtemplates", "", &["admin", "edit"]),

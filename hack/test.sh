@@ -7,6 +7,8 @@ cd "$ROOT"
 need_rust
 need_kubectl
 need_cluster
+FORMWORK_ETCD=$(cluster_program etcd)
+export FORMWORK_ETCD
 report "set up" 0
 
 stage "format" cargo fmt --all -- --check

@@ -15,7 +15,8 @@ pub(crate) trait Templates {
 
 impl Templates for Kubectl {
     fn get(&self, name: &str) -> Result<Value> {
-        Ok(serde_json::from_str(&self.ok(&["get", "template", name, "-o", "json"])?)?)
+        let resource = "templates.template.openshift.io";
+        Ok(serde_json::from_str(&self.ok(&["get", resource, name, "-o", "json"])?)?)
     }
 
     fn create(&self, name: &str, labels: &str) -> Result<()> {

@@ -14,6 +14,7 @@ mod malformed;
 mod manifests;
 mod minimal;
 mod reading;
+mod replicas;
 mod templates;
 mod users;
 mod watching;

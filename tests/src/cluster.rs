@@ -3,13 +3,14 @@
 //! What of ours runs in it is an [`Installation`](crate::installation::Installation).
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -40,6 +41,7 @@ pub enum Component {
 #[derive(Debug)]
 pub struct Cluster {
     routing: Routing,
+    guard: Child,
     folder: TempDir,
 }
 
@@ -50,7 +52,7 @@ impl Cluster {
     /// With what the script said.
     pub fn start(routing: Routing) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("formwork-cluster-").tempdir()?;
-        let cluster = Self { routing, folder };
+        let cluster = Self { routing, guard: guard(folder.path())?, folder };
         cluster.up()?;
         Ok(cluster)
     }
@@ -82,11 +84,15 @@ impl Cluster {
     /// # Errors
     /// With what the script said.
     pub fn up(&self) -> Result<()> {
-        let flags: &[&str] = match self.routing {
-            Routing::Off => &[],
-            Routing::On => &["--aggregator-routing"],
-        };
-        script("up", self.directory(), flags)
+        let mut command = Command::new(script());
+        command.args(["up", "--directory"]).arg(self.directory());
+        if self.routing == Routing::On {
+            command.arg("--aggregator-routing");
+        }
+        let output = command.output().context("starting hack/cluster.sh")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "cluster.sh up: {said}");
+        Ok(())
     }
 
     /// How the aggregator finds Services here.
@@ -237,8 +243,10 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if let Err(error) = script("down", self.directory(), &[]) {
-            eprintln!("a cluster may have been left behind: {error:#}");
+        drop(self.guard.stdin.take());
+        match self.guard.wait() {
+            Ok(status) if status.success() => {}
+            ended => eprintln!("a cluster may have been left behind: {ended:?}"),
         }
     }
 }
@@ -260,18 +268,24 @@ fn lives(pid: Pid) -> bool {
     stat.is_ok_and(|stat| !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
 }
 
-fn script(command: &str, directory: &Path, flags: &[&str]) -> Result<()> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hack/cluster.sh");
-    let output = Command::new(&script)
-        .args([command, "--directory"])
+/// Takes the cluster of `directory` down as soon as nobody holds the other end of its input. That is when the tests drop
+/// it, and also when they are killed: nothing else would then end processes that are nobody's children.
+fn guard(directory: &Path) -> Result<Child> {
+    let guard = Command::new("sh")
+        .args(["-c", r#"read -r _; exec "$@""#, "guard"])
+        .arg(script())
+        .args(["down", "--directory"])
         .arg(directory)
-        .args(flags)
-        .output()
-        .with_context(|| script.display().to_string())?;
-    if !output.status.success() {
-        bail!("cluster.sh {command}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    Ok(())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        // Out of reach of the Ctrl-C that ends the tests.
+        .process_group(0)
+        .spawn();
+    guard.context("starting a shell")
+}
+
+fn script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../hack/cluster.sh")
 }
 
 #[cfg(test)]

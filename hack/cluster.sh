@@ -25,7 +25,11 @@ main() {
 	if [ $# -gt 0 ]; then shift; fi
 	read_arguments "$@"
 	case $command in
-	up | down) exclusively "$command" ;;
+	up)
+		need_cluster
+		exclusively up
+		;;
+	down) exclusively down ;;
 	status) status ;;
 	*) fail "usage: hack/cluster.sh up|status|down [--directory DIR] [--aggregator-routing]" ;;
 	esac
@@ -61,7 +65,6 @@ exclusively() {
 
 up() {
 	local started=$SECONDS
-	need_cluster
 	mkdir -p "$directory"/{bin,log,run,pki}
 	link_programs
 	choose_ports

@@ -115,6 +115,15 @@ impl Admission {
     /// # Errors
     /// Those of the plugins.
     pub(crate) async fn admit(&self, attributes: &Attributes<'_>) -> Result<(), Error> {
+        let Some(times) = &self.times else { return self.ask(attributes).await };
+        let started = Instant::now();
+        let verdict = self.ask(attributes).await;
+        let operation = attributes.operation.as_str();
+        times.observe_all(operation, verdict.is_err(), started.elapsed());
+        verdict
+    }
+
+    async fn ask(&self, attributes: &Attributes<'_>) -> Result<(), Error> {
         let operation = attributes.operation;
         for plugin in self.plugins.iter().filter(|plugin| plugin.handles(operation)) {
             let started = Instant::now();

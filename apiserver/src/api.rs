@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use http::Request;
-use prometheus_client::metrics::counter::Counter;
 
 use crate::audit::Record;
 use crate::authn::User;
@@ -15,7 +14,7 @@ use crate::codec::{answer, gzip};
 use crate::discovery::Discovery;
 use crate::handlers::{self, Call};
 use crate::limits::Body;
-use crate::metrics::{Metrics, ResourceLabels, StoredResource};
+use crate::metrics::{Metrics, ResourceLabels, Sent, StoredResource};
 use crate::openapi::{Info, OpenApi};
 use crate::request::RequestInfo;
 use crate::resource::{self, ApiGroup, Kinds, Resource};
@@ -60,15 +59,15 @@ impl Api {
         self
     }
 
-    /// The counter of events sent to watchers of a resource.
-    fn watch_events(&self, resource: &Resource) -> Option<Counter> {
+    /// What counts that which is sent to watchers of a resource.
+    fn sent(&self, resource: &Resource) -> Option<Sent> {
         let definition = &resource.definition;
         let labels = ResourceLabels {
-            group: definition.group.to_owned(),
-            version: definition.version.to_owned(),
-            resource: definition.plural.to_owned(),
+            group: definition.group,
+            version: definition.version,
+            resource: definition.plural,
         };
-        self.metrics.as_ref().map(|metrics| metrics.watch_events(&labels))
+        self.metrics.as_ref().map(|metrics| metrics.sent(&labels))
     }
 
     async fn resource(&self, request: Request<Body>, info: &RequestInfo, user: &User) -> Response {
@@ -79,9 +78,8 @@ impl Api {
         let answered = async {
             let resource = resource.ok_or_else(Error::no_route)?;
             let (store, kinds) = (&self.store, &self.kinds);
-            let watch_events =
-                info.is_long_running().then(|| self.watch_events(resource)).flatten();
-            let call = Call { store, kinds, resource, info, user, headers, audit, watch_events };
+            let sent = info.is_long_running().then(|| self.sent(resource)).flatten();
+            let call = Call { store, kinds, resource, info, user, headers, audit, sent };
             gzip::compress(headers, call.answer(body).await?).await
         };
         answered.await.unwrap_or_else(|error| {
@@ -136,7 +134,9 @@ impl Dispatch for Api {
     }
 
     fn serves(&self, info: &RequestInfo) -> bool {
-        resource::find(&self.groups, &info.group, &info.version, &info.resource).is_some()
+        let resource = resource::find(&self.groups, &info.group, &info.version, &info.resource);
+        let below = info.subresource.as_str();
+        resource.is_some_and(|resource| below.is_empty() || resource.subresource(below).is_some())
     }
 
     fn paths(&self) -> Vec<String> {

@@ -146,7 +146,7 @@ impl Chain {
         let (parts, body) = request.into_parts();
         let audit_id = answer::audit_id(&parts.headers);
         let info = Arc::new(RequestInfo::new(&parts.method, &parts.uri));
-        let route = self.route(&parts, &info);
+        let unanswered = self.metrics.asked(self.route(&parts, &info));
         let is_http2 = parts.version == Protocol::HTTP_2;
         let is_head = parts.method == Method::HEAD;
 
@@ -154,6 +154,7 @@ impl Chain {
         let work = self.within_deadline(parts, body, &info, peer, &ticket);
         let done = AssertUnwindSafe(work).catch_unwind().await;
         let Ticket { audited, .. } = ticket;
+        let route = unanswered.answered();
         let (mut outcome, audited) = match done {
             Ok(outcome) => (outcome, Some(audited)),
             Err(_panic) => {
@@ -307,7 +308,8 @@ impl Chain {
         user: &Arc<User>,
     ) -> Response {
         if !info.is_resource_request
-            && let Some(response) = self.fixed.answer(request.method(), info).await
+            && let Some(response) =
+                self.fixed.answer(request.method(), request.headers(), info).await
         {
             return response;
         }

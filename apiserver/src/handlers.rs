@@ -15,13 +15,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
-use prometheus_client::metrics::counter::Counter;
 
 use crate::audit::Record;
 use crate::authn::User;
 use crate::codec::negotiate::{self, MetaVersion, Wish};
 use crate::codec::{Accepted, Offer, Transform, Warnings};
 use crate::limits::Body;
+use crate::metrics::Sent;
 use crate::object::{Object, Stored};
 use crate::options::WriteOptions;
 use crate::request::{RequestInfo, Verb};
@@ -44,7 +44,7 @@ pub(crate) struct Call<'a> {
     /// Notes what comes and goes, if anybody wants to know.
     pub(crate) audit: Option<&'a Record>,
     /// Counts what a watch sends, if anybody counts.
-    pub(crate) watch_events: Option<Counter>,
+    pub(crate) sent: Option<Sent>,
 }
 
 impl<'a> Call<'a> {

@@ -9,6 +9,8 @@ mod etcd;
 pub(crate) mod identity;
 mod objects;
 mod process;
+mod text;
+mod watches;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -31,12 +33,11 @@ use crate::version::Version;
 
 use self::identity::Identity;
 use self::objects::Objects;
+use self::watches::Watches;
 
 pub(crate) use self::admission::AdmissionTimes;
 pub use self::objects::StoredResource;
-
-/// The media type of the answer.
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub(crate) use self::watches::{ResourceLabels, Sent};
 
 type Text = Cow<'static, str>;
 
@@ -71,17 +72,6 @@ struct Kind {
     request_kind: &'static str,
 }
 
-/// A resource, as watch events are counted by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct ResourceLabels {
-    /// The API group.
-    pub group: String,
-    /// The API version.
-    pub version: String,
-    /// The resource.
-    pub resource: String,
-}
-
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// The metrics of a server.
@@ -94,7 +84,9 @@ pub struct Metrics {
     inflight: Family<Kind, Gauge>,
     long_running: Family<Route, Gauge>,
     handshake_errors: Counter,
-    watch_events: Family<ResourceLabels, Counter>,
+    sli: Histograms<Route>,
+    aborts: Family<Route, Counter>,
+    watches: Watches,
     admission: AdmissionTimes,
     identity: Identity,
 }
@@ -103,6 +95,13 @@ fn durations() -> Histogram {
     Histogram::new([
         0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0,
         10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+    ])
+}
+
+fn sli() -> Histogram {
+    Histogram::new([
+        0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
+        20.0, 30.0, 45.0, 60.0,
     ])
 }
 
@@ -122,7 +121,9 @@ impl Metrics {
             inflight: Family::default(),
             long_running: Family::default(),
             handshake_errors: Counter::default(),
-            watch_events: Family::default(),
+            sli: Family::new_with_constructor(sli),
+            aborts: Family::default(),
+            watches: Watches::new(),
             admission: AdmissionTimes::new(),
             identity: Identity::default(),
         };
@@ -159,10 +160,16 @@ impl Metrics {
             this.handshake_errors.clone(),
         );
         this.register(
-            "apiserver_watch_events",
-            "Events sent to watchers",
-            this.watch_events.clone(),
+            "apiserver_request_sli_duration_seconds",
+            "Time to answer a request, for service levels",
+            this.sli.clone(),
         );
+        this.register(
+            "apiserver_request_aborts",
+            "Requests that were given up before their answer",
+            this.aborts.clone(),
+        );
+        this.watches.register(&this);
         this.admission.register(&this);
         this.identity.register(&this);
         this.register("kubernetes_build_info", "What was built, from what", build_info(version));
@@ -175,9 +182,14 @@ impl Metrics {
         self.locked().register(name, help, metric);
     }
 
-    /// The events sent to watchers of a resource.
-    pub fn watch_events(&self, resource: &ResourceLabels) -> Counter {
-        self.watch_events.get_or_create_owned(resource)
+    /// What is sent to watchers of a resource.
+    pub(crate) fn sent(&self, resource: &ResourceLabels) -> Sent {
+        self.watches.of(resource)
+    }
+
+    /// A request that is to be answered. One that is dropped instead counts as given up.
+    pub(crate) fn asked(&self, route: Route) -> Unanswered<'_> {
+        Unanswered { metrics: self, route: Some(route) }
     }
 
     /// The times of admission plugins.
@@ -221,6 +233,10 @@ impl Metrics {
             self.sizes.get_or_create(&route).observe(size as f64);
         }
         let is_watch = route.verb == "WATCH";
+        if !is_watch {
+            // Upstream takes off what webhooks took; there are none.
+            self.sli.get_or_create(&route).observe(took.as_secs_f64());
+        }
         let timed = Timed { dry_run, route };
         if !is_watch {
             self.durations.get_or_create(&timed).observe(took.as_secs_f64());
@@ -239,16 +255,21 @@ impl Metrics {
         Open(gauge)
     }
 
-    /// Answers `/metrics`. `inflight` are the readers and the changers at work.
-    pub(crate) fn answer(&self, (reading, mutating): (usize, usize)) -> Response {
+    /// Answers `/metrics`, in the format that is accepted. `inflight` are the readers and the changers
+    /// at work.
+    pub(crate) fn answer(&self, (reading, mutating): (usize, usize), accept: &str) -> Response {
         for (request_kind, now) in [("readOnly", reading), ("mutating", mutating)] {
             let now = i64::try_from(now).unwrap_or(i64::MAX);
             self.inflight.get_or_create(&Kind { request_kind }).set(now);
         }
         let mut text = String::new();
         encode(&mut text, &self.locked()).expect("writing to a String cannot fail");
+        let (text, media) = match text::wants_open_metrics(accept) {
+            true => (text, text::OPEN_METRICS),
+            false => (text::classic(&text), text::CLASSIC),
+        };
         let mut response = Response::new(ResponseBody::from(text));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(OPEN_METRICS));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
         response
     }
 }
@@ -256,6 +277,27 @@ impl Metrics {
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+/// A request without an answer: while it lasts, or for good when its client goes away.
+pub(crate) struct Unanswered<'m> {
+    metrics: &'m Metrics,
+    route: Option<Route>,
+}
+
+impl Unanswered<'_> {
+    /// There is an answer.
+    pub(crate) fn answered(mut self) -> Route {
+        self.route.take().expect("it is taken once, here")
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(route) = &self.route {
+            self.metrics.aborts.get_or_create(route).inc();
+        }
     }
 }
 
@@ -349,7 +391,7 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     async fn text(metrics: &Metrics) -> String {
-        let body = metrics.answer((1, 2)).into_body().collect().await.unwrap().to_bytes();
+        let body = metrics.answer((1, 2), "").into_body().collect().await.unwrap().to_bytes();
         String::from_utf8(body.to_vec()).unwrap()
     }
 
@@ -369,6 +411,8 @@ mod tests {
         for name in [
             "apiserver_request_duration_seconds_bucket{le=\"0.005\"",
             "apiserver_response_sizes_sum",
+            "# TYPE apiserver_request_total counter",
+            "apiserver_request_sli_duration_seconds_count{verb=\"LIST\"",
             "apiserver_tls_handshake_errors_total 0",
             "apiserver_current_inflight_requests{request_kind=\"mutating\"} 2",
             "kubernetes_build_info{major=\"1\"",
@@ -378,6 +422,20 @@ mod tests {
             assert!(text.contains(name), "{name} in {text}");
         }
         assert!(!text.contains("_total_total"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_dropped_counts_as_aborted() {
+        let metrics = Metrics::new(&Version::new("v1.2.3"));
+        let route = || {
+            let info = RequestInfo::new(&Method::GET, &"/apis/g/v1/things".parse().unwrap());
+            Route::new(&Method::GET, &HeaderMap::new(), &info, true, None)
+        };
+        metrics.asked(route()).answered();
+        drop(metrics.asked(route()));
+        let text = text(&metrics).await;
+        let aborted = text.lines().find(|line| line.starts_with("apiserver_request_aborts_total{"));
+        assert!(aborted.is_some_and(|line| line.ends_with("} 1")), "{text}");
     }
 
     #[tokio::test]

@@ -119,7 +119,7 @@ impl Server {
     }
 
     async fn metrics(&self) -> String {
-        let body = self.metrics.answer((0, 0)).into_body().collect().await.unwrap().to_bytes();
+        let body = self.metrics.answer((0, 0), "").into_body().collect().await.unwrap().to_bytes();
         String::from_utf8(body.to_vec()).unwrap()
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::routing::{MethodRouter, any};
 use axum::{Extension, Router};
-use http::{Method, Request, StatusCode};
+use http::header::ACCEPT;
+use http::{HeaderMap, Method, Request, StatusCode};
 use tower::ServiceExt as _;
 
 use crate::codec::negotiate::Wish;
@@ -78,12 +79,16 @@ impl FixedPaths {
     pub(super) async fn answer(
         &self,
         method: &Method,
+        headers: &HeaderMap,
         info: &Arc<RequestInfo>,
     ) -> Option<Response> {
         let mut request = Request::new(ResponseBody::empty());
         *request.method_mut() = method.clone();
         // The decoded path may hold what a URI cannot; then it is none of the fixed ones.
         *request.uri_mut() = info.path.parse().ok()?;
+        if let Some(accept) = headers.get(ACCEPT) {
+            request.headers_mut().insert(ACCEPT, accept.clone());
+        }
         request.extensions_mut().insert(info.clone());
         let response = match self.router.clone().oneshot(request).await {
             Ok(response) => response,
@@ -123,8 +128,9 @@ async fn index(State(shared): State<Arc<Shared>>) -> Response {
     shared.index(StatusCode::OK)
 }
 
-async fn show_metrics(State(shared): State<Arc<Shared>>) -> Response {
-    shared.metrics.answer(shared.inflight.now())
+async fn show_metrics(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    shared.metrics.answer(shared.inflight.now(), accept.unwrap_or_default())
 }
 
 async fn show_version(

@@ -47,6 +47,7 @@ impl Call<'_> {
         let deadline = Instant::now() + duration(&options);
         let next_bookmark = options.allow_bookmarks.then(|| first_bookmark(&options, deadline));
         let watching = Watching {
+            begun: Instant::now(),
             store: self.store.clone(),
             encoder,
             state: State::Start { scope, wanted, options },
@@ -83,6 +84,7 @@ fn first_bookmark(options: &ListOptions, deadline: Instant) -> Option<Instant> {
 
 /// A watch that is being read.
 struct Watching {
+    begun: Instant,
     store: Store,
     encoder: Encoder,
     state: State,
@@ -149,7 +151,12 @@ impl Watching {
         while out.len() < PIECE {
             let Some(entry) = entries.pop_front() else {
                 let told = match bookmark {
-                    Some(revision) => self.encoder.bookmark(revision, true, &mut out),
+                    Some(revision) => {
+                        if let Some(sent) = &self.encoder.sent {
+                            sent.list(self.begun.elapsed());
+                        }
+                        self.encoder.bookmark(revision, true, &mut out)
+                    }
                     None => Ok(()),
                 };
                 return (told.map(|()| out), State::Live(watcher));

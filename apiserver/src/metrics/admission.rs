@@ -16,21 +16,40 @@ struct Labels {
     r#type: &'static str,
 }
 
-/// The histogram `apiserver_admission_controller_admission_duration_seconds`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StepLabels {
+    operation: &'static str,
+    rejected: &'static str,
+    r#type: &'static str,
+}
+
+/// The histograms `apiserver_admission_*_admission_duration_seconds`: of single plugins, and of all
+/// of them.
 #[derive(Clone)]
-pub(crate) struct AdmissionTimes(Histograms<Labels>);
+pub(crate) struct AdmissionTimes {
+    plugins: Histograms<Labels>,
+    steps: Histograms<StepLabels>,
+}
 
 impl AdmissionTimes {
     pub(super) fn new() -> Self {
         let buckets = || Histogram::new([0.005, 0.025, 0.1, 0.5, 1.0, 2.5]);
-        Self(Family::new_with_constructor(buckets))
+        Self {
+            plugins: Family::new_with_constructor(buckets),
+            steps: Family::new_with_constructor(buckets),
+        }
     }
 
     pub(super) fn register(&self, metrics: &Metrics) {
         metrics.register(
             "apiserver_admission_controller_admission_duration_seconds",
             "Time of one admission plugin for one object",
-            self.0.clone(),
+            self.plugins.clone(),
+        );
+        metrics.register(
+            "apiserver_admission_step_admission_duration_seconds",
+            "Time of all admission plugins for one object",
+            self.steps.clone(),
         );
     }
 
@@ -43,6 +62,12 @@ impl AdmissionTimes {
     ) {
         let rejected = if rejected { "true" } else { "false" };
         let labels = Labels { name, operation, rejected, r#type: "admit" };
-        self.0.get_or_create(&labels).observe(took.as_secs_f64());
+        self.plugins.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn observe_all(&self, operation: &'static str, rejected: bool, took: Duration) {
+        let rejected = if rejected { "true" } else { "false" };
+        let labels = StepLabels { operation, rejected, r#type: "admit" };
+        self.steps.get_or_create(&labels).observe(took.as_secs_f64());
     }
 }

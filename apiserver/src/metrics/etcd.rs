@@ -95,7 +95,7 @@ mod tests {
             let (key, took) = ("/example.dev/things/demo/a", Duration::from_millis(7));
             observer.observe(Request { operation: "create", key, took, failed });
         }
-        let body = metrics.answer((0, 0)).into_body().collect().await.unwrap().to_bytes();
+        let body = metrics.answer((0, 0), "").into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8(body.to_vec()).unwrap();
         let labels = "{operation=\"create\",type=\"things.example.dev\"}";
         for line in [

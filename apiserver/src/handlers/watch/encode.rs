@@ -6,7 +6,6 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use prometheus_client::metrics::counter::Counter;
 use storage::{Change, Entry, Event, Revision};
 
 use super::super::list::{matches, matches_value};
@@ -14,6 +13,7 @@ use super::super::{Call, ListHead};
 use crate::codec::negotiate::MetaVersion;
 use crate::codec::{Accepted, Transform};
 use crate::meta::ObjectMeta;
+use crate::metrics::Sent;
 use crate::object::{Fields, Object, Stored};
 use crate::resource::Resource;
 use crate::selector::Selector;
@@ -33,7 +33,7 @@ pub(super) struct Encoder {
     selector: Selector,
     /// Whether the columns of a Table were told already.
     columns_told: bool,
-    sent: Option<Counter>,
+    pub(super) sent: Option<Sent>,
 }
 
 /// The encoding that plain watchers share.
@@ -53,7 +53,7 @@ impl Encoder {
             include: IncludeObject::parse(call.info.query.get("includeObject"))?,
             selector,
             columns_told: false,
-            sent: call.watch_events.clone(),
+            sent: call.sent.clone(),
         })
     }
 
@@ -74,8 +74,9 @@ impl Encoder {
                     let mut text = Vec::new();
                     self.encode(event, &mut text).map(|()| text.into())
                 });
-                out.extend_from_slice(text.as_ref().map_err(Clone::clone)?);
-                self.count();
+                let text = text.as_ref().map_err(Clone::clone)?;
+                out.extend_from_slice(text);
+                self.count(text.len());
                 return Ok(());
             }
         }
@@ -118,6 +119,7 @@ impl Encoder {
     }
 
     fn write(&mut self, kind: &str, stored: &Stored<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+        let before = out.len();
         open(kind, out);
         match self.transform {
             Transform::Table(version) => self.write_table(version, stored, out)?,
@@ -130,13 +132,13 @@ impl Encoder {
             }
         }
         close(out);
-        self.count();
+        self.count(out.len() - before);
         Ok(())
     }
 
-    fn count(&self) {
+    fn count(&self, bytes: usize) {
         if let Some(sent) = &self.sent {
-            sent.inc();
+            sent.event(bytes);
         }
     }
 

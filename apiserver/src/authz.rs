@@ -137,8 +137,8 @@ fn escape(text: &str) -> String {
 /// What an authorizer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It may be done, and nobody else is asked.
-    Allow,
+    /// It may be done, and nobody else is asked. The reason goes to the audit log.
+    Allow(Cow<'static, str>),
     /// It may not be done, and nobody else is asked. The reason goes to the client.
     Deny(Cow<'static, str>),
     /// Somebody else decides; when nobody does, it may not be done.
@@ -149,7 +149,7 @@ impl Decision {
     const ABSTAIN: Self = Self::NoOpinion(Cow::Borrowed(""));
 
     fn allow_if(condition: bool) -> Self {
-        if condition { Self::Allow } else { Self::ABSTAIN }
+        if condition { Self::Allow(Cow::Borrowed("")) } else { Self::ABSTAIN }
     }
 }
 
@@ -315,7 +315,7 @@ pub(crate) fn settle(
     attributes: &Attributes<'_>,
 ) -> Result<(), Error> {
     match decided {
-        Ok(Decision::Allow) => Ok(()),
+        Ok(Decision::Allow(_)) => Ok(()),
         Ok(Decision::Deny(reason) | Decision::NoOpinion(reason)) => {
             Err(attributes.forbidden(&reason))
         }
@@ -410,9 +410,12 @@ mod tests {
             checked.map_err(|error| error.reason().code())
         };
         let failed = || Err(Undecided("no answer".into()));
-        assert_eq!(ask(vec![failed(), Ok(Decision::Allow)]), Ok(()));
+        assert_eq!(ask(vec![failed(), Ok(Decision::Allow("".into()))]), Ok(()));
         assert_eq!(ask(vec![failed(), Ok(Decision::ABSTAIN)]), Err(500));
-        assert_eq!(ask(vec![Ok(Decision::Deny("no".into())), Ok(Decision::Allow)]), Err(403));
+        assert_eq!(
+            ask(vec![Ok(Decision::Deny("no".into())), Ok(Decision::Allow("".into()))]),
+            Err(403)
+        );
         assert_eq!(ask(vec![]), Err(403));
     }
 }

@@ -57,7 +57,7 @@ impl<'a> Foundation<'a> {
         let cache = Cache::start(backend.clone(), cache::Options::default());
         let cache = cache.await.context("read the store")?;
         let store = Store::new(Arc::new(cache), Arc::new(System));
-        let health = health(&backend);
+        let health = health(&serve.storage, &backend);
         let audit = audit(&serve.audit, &metrics)?;
         Ok(Self { serve, version, metrics, health, audit, backend, store })
     }
@@ -181,10 +181,12 @@ fn audit(flags: &args::Audit, metrics: &Metrics) -> Result<Option<Arc<Audit>>> {
     Ok(Some(Arc::new(Audit::new(policy, log, Arc::new(System), metrics))))
 }
 
-fn health(backend: &Arc<dyn Backend>) -> Health {
+/// The check of the store is `etcd`, as upstream's is called, or `storage` when it is a file.
+fn health(storage: &Storage, backend: &Arc<dyn Backend>) -> Health {
     let health = Health::new();
+    let name = if storage.etcd.etcd_servers.is_empty() { "storage" } else { "etcd" };
     let backend = backend.clone();
-    health.add("storage", Scope::Ready, move || {
+    health.add(name, Scope::Ready, move || {
         let backend = backend.clone();
         async move { backend.health().await.map_err(|error| error.to_string()) }
     });

@@ -16,7 +16,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::sync::watch;
 
-use crate::health::{Health, Scope};
+use crate::health::Health;
 
 /// Whether objects may still be created in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +87,7 @@ impl Namespaces {
     /// Adds the check `informer-sync` to readiness: it passes once all namespaces are known.
     pub fn report(self: &Arc<Self>, health: &Health) {
         let namespaces = self.clone();
-        health.add("informer-sync", Scope::Ready, move || {
-            let known = namespaces.has_synced().then_some(());
-            std::future::ready(known.ok_or_else(|| "the namespaces are not known yet".to_owned()))
-        });
+        health.add_informer("namespaces", move || namespaces.has_synced());
     }
 
     /// Waits until that check passes.

@@ -52,7 +52,7 @@ impl Record {
     /// What authorization said.
     pub(crate) fn authorized(&self, decided: &Result<Decision, Undecided>) {
         let (decision, reason) = match decided {
-            Ok(Decision::Allow) => ("allow", ""),
+            Ok(Decision::Allow(reason)) => ("allow", &**reason),
             Ok(Decision::Deny(reason) | Decision::NoOpinion(reason)) => ("forbid", &**reason),
             Err(_) => ("forbid", "internal error"),
         };

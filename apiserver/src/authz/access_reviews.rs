@@ -52,7 +52,10 @@ impl Default for DecisionTtl {
 
 impl Expiry<Key, Decision> for DecisionTtl {
     fn expire_after_create(&self, _: &Key, decision: &Decision, _: Instant) -> Option<Duration> {
-        Some(if *decision == Decision::Allow { self.authorized } else { self.unauthorized })
+        Some(match decision {
+            Decision::Allow(_) => self.authorized,
+            Decision::Deny(_) | Decision::NoOpinion(_) => self.unauthorized,
+        })
     }
 }
 
@@ -111,7 +114,7 @@ async fn ask(reviews: &Reviews, question: Vec<u8>) -> Result<Decision, Undecided
     let reason = status.reason.unwrap_or_default().into();
     Ok(match (status.denied.unwrap_or_default(), status.allowed) {
         (true, _) => Decision::Deny(reason),
-        (false, true) => Decision::Allow,
+        (false, true) => Decision::Allow(reason),
         (false, false) => Decision::NoOpinion(reason),
     })
 }

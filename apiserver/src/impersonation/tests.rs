@@ -26,7 +26,7 @@ impl Authorizer for Clerk {
         self.asked.lock().unwrap().push(asked);
         Box::pin(ready(Ok(match *resource == self.refuses {
             true => Decision::NoOpinion("".into()),
-            false => Decision::Allow,
+            false => Decision::Allow("".into()),
         })))
     }
 }

@@ -183,7 +183,7 @@ impl Identity {
     /// Counts a decision about a request.
     pub(crate) fn authorized(&self, decided: &Result<Decision, Undecided>, took: Duration) {
         let result = match decided {
-            Ok(Decision::Allow) => "allowed",
+            Ok(Decision::Allow(_)) => "allowed",
             Ok(Decision::Deny(_)) => "denied",
             Ok(Decision::NoOpinion(_)) => "no-opinion",
             Err(_) => "error",

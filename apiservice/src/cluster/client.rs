@@ -19,7 +19,10 @@ pub(super) async fn connect(kubeconfig: Option<&Path>) -> Result<Client> {
             "find the cluster: give --kubeconfig, run in a pod, or serve with --standalone",
         ),
     };
-    Client::try_from(config?).context("make a client for the cluster")
+    let mut config = config?;
+    // Whoever asks with it tries again by itself, and knows for how long.
+    config.default_retry = false;
+    Client::try_from(config).context("make a client for the cluster")
 }
 
 async fn read(file: &Path) -> Result<Config> {

@@ -22,6 +22,11 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+/// How much a server may send before it is told to go on, which Go's client, and so kubectl and every controller, puts
+/// so high that it never waits.
+const CONNECTION_WINDOW: u32 = 1 << 30;
+const STREAM_WINDOW: u32 = 4 << 20;
+
 /// Where the server is and who asks.
 pub struct Target {
     authority: String,
@@ -109,8 +114,11 @@ impl Target {
     /// As [`Target::connect`].
     pub async fn connect_multiplexed(&self) -> Result<Multiplexed> {
         let stream = self.dial(b"h2").await?;
-        let (sender, connection) =
-            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+        let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .handshake(TokioIo::new(stream))
+            .await?;
         tokio::spawn(connection);
         Ok(Multiplexed { sender, authority: self.authority.clone() })
     }

@@ -37,10 +37,10 @@ struct Args {
     #[arg(long, default_value_t = 2000)]
     turn_ms: u64,
     /// How many watches are open at once
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 1000)]
     watchers: usize,
     /// How many objects the watchers are told of in a turn
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 10)]
     events: usize,
 }
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::dialect::{DIALECTS, Dialect, Tenant};
+use super::dialect::{DIALECTS, Dialect, Tenant};
 use crate::kubectl::Kubectl;
 
 /// `metadata` of what belongs to the ConfigMap or the Template `owner`.

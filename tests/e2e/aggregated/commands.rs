@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use crate::dialect::{DIALECTS, Dialect, Tenant};
+use super::dialect::{DIALECTS, Dialect, Tenant};
 use crate::kubectl::Kubectl;
 use crate::watching::Watching;
 

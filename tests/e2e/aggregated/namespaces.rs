@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::dialect::{DIALECTS, Tenant};
+use super::dialect::{DIALECTS, Tenant};
 use crate::kubectl::Kubectl;
 
 fn create(kubectl: &Kubectl, templates: &[String]) -> Result<()> {

@@ -4,7 +4,7 @@ use ::tests::kubectl::Kubectl;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::dialect::{DIALECTS, Tenant};
+use super::dialect::{DIALECTS, Tenant};
 
 /// Some of what the cluster's own roles allow: verb, resource, subresource; and to whom. `manifests.rs` has all of it.
 const RIGHTS: &[(&str, &str, &str, &[&str])] = &[

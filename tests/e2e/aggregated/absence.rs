@@ -12,7 +12,7 @@ use ::tests::replica::Replica;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::dialect::DIALECTS;
+use super::dialect::DIALECTS;
 
 const API_SERVICES: [&str; 2] =
     ["apiservice/v1.template.openshift.io", "apiservice/v1alpha1.formwork.dev"];
@@ -90,6 +90,8 @@ impl Disturbed {
         let failing = "--for=condition=NamespaceDeletionDiscoveryFailure";
         self.kubectl.ok(&strs(&["wait", failing, "--timeout=60s"], &namespaces))?;
 
+        self.goes_on_elsewhere()?;
+
         let returning = Instant::now();
         self.replica.start()?;
         self.installation.await_available()?;
@@ -100,6 +102,26 @@ impl Disturbed {
             let left = self.kubectl.ok(&["get", dialect.resource, "-A", "-o", "name"])?;
             ensure!(left.is_empty(), "templates outlive their namespaces: {left}");
         }
+        Ok(())
+    }
+
+    /// Discovery and garbage collection of everybody else, while we are away.
+    fn goes_on_elsewhere(&self) -> Result<()> {
+        let resources = self.kubectl.run(&["api-resources"])?;
+        ensure!(resources.stdout.contains("deployments "), "{resources:?}");
+        let path = format!("/apis/{}/templates", DIALECTS[0].api_version);
+        let refused = self.kubectl.refused(&["get", "--raw", &path], "")?;
+        ensure!(refused.contains("(ServiceUnavailable)"), "{refused}");
+
+        let kubectl = self.installation.kubectl()?;
+        kubectl.ok(&["create", "configmap", "owner"])?;
+        let uid = kubectl.ok(&["get", "configmap", "owner", "-o", "jsonpath={.metadata.uid}"])?;
+        let owner = format!("{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {uid}}}");
+        let metadata = format!("{{name: owned, ownerReferences: [{owner}]}}");
+        let owned = format!("{{apiVersion: v1, kind: ConfigMap, metadata: {metadata}}}");
+        kubectl.ok_with(&["create", "-f", "-"], &owned)?;
+        kubectl.ok(&["delete", "configmap", "owner"])?;
+        kubectl.ok(&["wait", "--for=delete", "configmap/owned", "--timeout=60s"])?;
         Ok(())
     }
 

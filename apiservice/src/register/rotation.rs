@@ -173,7 +173,7 @@ pub(super) fn plan(state: &State, carried: bool, now: Timestamp, timing: &Timing
         Phase::Introducing { .. } if expired(&state.current) => Step::Switch,
         _ if expired(&state.current) => Step::Replace,
         Phase::Steady => {
-            let due = renewal(&state.current);
+            let due = renewal(&state.current, timing);
             if state.requested || due <= now { Step::Introduce } else { Step::Wait(due) }
         }
         Phase::Introducing { published: None, .. } if carried => Step::Published,
@@ -186,9 +186,13 @@ pub(super) fn plan(state: &State, carried: bool, now: Timestamp, timing: &Timing
     }
 }
 
-/// The moment at which an authority is replaced: after two thirds of its life.
-fn renewal(authority: &Authority) -> Timestamp {
-    two_thirds(authority.not_before, authority.not_after)
+/// The moment at which an authority is replaced: when a third of the life that it was to have is
+/// left. Its certificate holds for longer than that, since it begins in the past, and a short life
+/// would be over before it began.
+fn renewal(authority: &Authority, timing: &Timing) -> Timestamp {
+    let valid = authority.not_after.duration_since(authority.not_before).unsigned_abs();
+    let life = timing.authority.min(valid);
+    authority.not_after.saturating_sub(life / 3).unwrap_or(authority.not_before)
 }
 
 /// The moment at which two thirds of the time between both have passed.
@@ -243,7 +247,7 @@ mod tests {
     #[test]
     fn an_authority_is_replaced_at_two_thirds_of_its_life_or_when_asked() {
         let mut state = steady();
-        let due = renewal(&state.current);
+        let due = renewal(&state.current, &timing());
         assert!(due.duration_since(START).as_hours() / 24 >= 243);
         check(&state, true, START, Step::Wait(due));
         check(&state, true, due, Step::Introduce);
@@ -252,6 +256,17 @@ mod tests {
         state.requested = true;
         check(&state, true, START, Step::Introduce);
         assert!(!step(&state, Step::Introduce, START).requested);
+    }
+
+    #[test]
+    fn an_authority_with_a_short_life_lives_it() {
+        let short = Timing::new(SECOND * 90, SECOND * 3);
+        let state = State::first(START, &short).unwrap();
+        let due = START + SECOND * 60;
+        assert_eq!(plan(&state, true, START, &short), Step::Wait(due));
+        assert_eq!(plan(&state, true, due, &short), Step::Introduce);
+        // With other flags the one that is there is still renewed in time.
+        assert_eq!(plan(&state, true, due, &timing()), Step::Introduce);
     }
 
     #[test]

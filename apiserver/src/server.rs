@@ -117,8 +117,13 @@ impl Server {
 
         door.accept_until(shutdown).await;
         let leave = async {
+            tracing::info!(delay = ?self.shutdown_delay, "told to stop; serving on, but not ready");
             stop.enter(Phase::Leaving);
             door.accept_until(tokio::time::sleep(self.shutdown_delay)).await;
+            tracing::info!(
+                connections = door.open.len(),
+                "no new connections; ending those that are open"
+            );
             stop.enter(Phase::Draining);
             door.close_and_wait(self.drain).await;
         };

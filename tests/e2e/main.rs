@@ -13,6 +13,8 @@ mod manifests;
 mod minimal;
 mod reading;
 mod replicas;
+mod rolling;
+mod rotation;
 mod templates;
 mod watching;
 mod writing;

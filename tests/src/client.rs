@@ -187,6 +187,16 @@ impl Client {
         Ok(Stream { status: parts.status.as_u16(), headers: parts.headers, body })
     }
 
+    /// The certificate that the server shows, which has been found to be one of the authorities'.
+    ///
+    /// # Errors
+    /// When it is not, or the connection fails.
+    pub async fn shown(&self) -> Result<CertificateDer<'static>> {
+        let stream = timeout(PATIENCE, self.dial()).await.context("the handshake hangs")??;
+        let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        Ok(shown.context("a server shows a certificate")?.clone().into_owned())
+    }
+
     /// Sends bytes that need not be HTTP, says that no more will come, and reads until the server closes.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ pub mod cluster;
 pub mod corpus;
 pub mod installation;
 pub mod kubectl;
+pub mod load;
 pub mod process;
 pub mod replica;
 pub mod server;

@@ -126,7 +126,8 @@ impl Connections {
     }
 
     /// Drives a connection until it ends by itself, and brings that end about when the server
-    /// stops, when the client has been quiet for too long, or when an answer says so.
+    /// stops, when the client has been quiet for too long, or when an answer says so. A client that
+    /// does not take the hint has as long as for a handshake.
     async fn drive<C: GracefulConnection>(
         &self,
         mut connection: Pin<&mut C>,
@@ -155,8 +156,12 @@ impl Connections {
             tokio::time::sleep(stop.watches_end_within()).await;
             activity.watches_only().await;
         };
+        // Who has nothing at work and does not hang up either, as a client that never began to
+        // speak HTTP/2, is not waited for.
+        activity.touch();
         tokio::select! {
             ended = connection => ended,
+            () = activity.quiet(self.timeouts.handshake) => Ok(()),
             () = watches_only => {
                 tracing::debug!("a client does not read the end of its watch");
                 Ok(())

@@ -193,6 +193,12 @@ async fn who_does_not_finish_in_time_is_cut_off() {
 
     let idle = server.connect(Protocol::Http2, None).await;
     timeout(SOON, idle.closed).await.unwrap().unwrap();
+
+    // Over HTTP/2 too, a client may not even begin.
+    for protocol in BOTH {
+        let mut speechless = server.tls(protocol).await;
+        let _ = timeout(SOON, speechless.read_to_end(&mut rest)).await.unwrap();
+    }
 }
 
 #[tokio::test]

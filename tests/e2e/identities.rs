@@ -1,110 +1,16 @@
 //! Who a request is from, asked of a replica directly, without kube-apiserver in between: the cluster's certificates,
 //! tokens and roles, and what anybody could try to be somebody else.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, ensure};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use anyhow::{Result, ensure};
 use tests::authority::{Authority, Credential, Subject};
-use tests::client::{Answer, Client, Request};
+use tests::client::Request;
 use tests::cluster::{Cluster, Component, Routing};
-use tests::installation::{Installation, Serving};
+use tests::installation::Serving;
 
-/// What its CA signs for.
-const NAME: &str = "formwork.formwork-system.svc";
-const TEMPLATES: &str = "/apis/template.openshift.io/v1/namespaces/default/templates";
-const PROXY: &str = "front-proxy-client";
-
-/// Names and values.
-type Headers<'a> = &'a [(&'a str, &'a str)];
-
-/// As whom a request ran.
-#[derive(Debug, PartialEq)]
-enum Ran {
-    /// 200: somebody with rights.
-    Allowed,
-    /// 403: the user without rights whom the message names.
-    As(String),
-    /// 401.
-    Not,
-    /// Another code.
-    Otherwise(u16),
-}
-
-fn ran(answer: &Answer) -> Ran {
-    let text = answer.text();
-    let user = text.split_once("User \\\"").and_then(|(_, rest)| rest.split_once("\\\""));
-    match (answer.status, user) {
-        (200, _) => Ran::Allowed,
-        (403, Some((user, _))) => Ran::As(user.to_owned()),
-        (401, _) => Ran::Not,
-        (code, _) => Ran::Otherwise(code),
-    }
-}
-
-fn anonymous() -> Ran {
-    Ran::As("system:anonymous".to_owned())
-}
-
-fn user(name: &str) -> Ran {
-    Ran::As(name.to_owned())
-}
-
-/// A serving replica and who signs for whom.
-struct Door {
-    serving: Arc<Serving>,
-    address: String,
-    serving_ca: Vec<u8>,
-}
-
-impl Door {
-    /// The one that tests share, unless they disturb its cluster.
-    fn new() -> Result<Self> {
-        Self::of(Installation::shared()?)
-    }
-
-    fn of(serving: Arc<Serving>) -> Result<Self> {
-        let kubectl = serving.installation.kubectl()?;
-        let path = "jsonpath={.spec.caBundle}";
-        let bundle = kubectl.ok(&["get", "apiservice/v1.template.openshift.io", "-o", path])?;
-        let serving_ca = BASE64_STANDARD.decode(bundle.trim())?;
-        let address = serving.address().to_string();
-        Ok(Self { serving, address, serving_ca })
-    }
-
-    fn cluster(&self) -> &Cluster {
-        self.serving.installation.cluster()
-    }
-
-    fn client(&self, credential: Option<&Credential>) -> Result<Client> {
-        Client::new(&self.address, NAME, &self.serving_ca, credential)
-    }
-
-    /// As whom a request for templates with these headers runs.
-    async fn ask(&self, credential: Option<&Credential>, headers: Headers<'_>) -> Result<Ran> {
-        let request = headers
-            .iter()
-            .fold(Request::get(TEMPLATES), |request, (name, value)| request.header(name, value));
-        Ok(ran(&self.client(credential)?.send(&request).await?))
-    }
-
-    /// The certificate of kube-apiserver's own aggregator.
-    fn proxy(&self) -> Result<Credential> {
-        let read =
-            |name: &str| fs::read_to_string(self.cluster().pki(name)).context(name.to_owned());
-        Ok(Credential {
-            certificate: read("front-proxy-client.crt")?,
-            key: read("front-proxy-client.key")?,
-        })
-    }
-}
-
-fn signed(authority: &Authority, name: &str) -> Result<Credential> {
-    authority.sign(&Subject::at(SystemTime::now(), name, None))
-}
+use crate::door::{Door, Headers, PROXY, Ran, anonymous, signed, user};
 
 #[tokio::test]
 async fn the_clusters_proxy_certificates_tokens_and_roles_are_ours() -> Result<()> {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    KeyUsagePurpose, SigningKey,
 };
 
 /// A certificate authority with its key.
@@ -26,6 +26,17 @@ pub struct Subject<'a> {
     pub not_before: SystemTime,
     /// Until when.
     pub not_after: SystemTime,
+    /// What for.
+    pub usage: Usage,
+}
+
+/// Which end of a connection a certificate is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// The one that asks.
+    Client,
+    /// The one that answers.
+    Server,
 }
 
 /// A certificate and its key.
@@ -89,18 +100,31 @@ impl Authority {
         params.not_before = subject.not_before.into();
         params.not_after = subject.not_after.into();
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        params.extended_key_usages = vec![match subject.usage {
+            Usage::Client => ExtendedKeyUsagePurpose::ClientAuth,
+            Usage::Server => ExtendedKeyUsagePurpose::ServerAuth,
+        }];
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?.pem();
         Ok(Credential { certificate, key: key.serialize_pem() })
     }
 }
 
+/// Signs `bytes` with the key in a file, as X.509 writes signatures.
+///
+/// # Errors
+/// When there is no key.
+pub fn sign(key: &Path, bytes: &[u8]) -> Result<Vec<u8>> {
+    let key = std::fs::read_to_string(key).with_context(|| format!("read {}", key.display()))?;
+    Ok(KeyPair::from_pem(&key)?.sign(bytes)?)
+}
+
 impl<'a> Subject<'a> {
-    /// One that holds for an hour around `now`.
+    /// A client's that holds for an hour around `now`.
     pub fn at(now: SystemTime, name: &'a str, group: Option<&'a str>) -> Self {
         let half = Duration::from_secs(1800);
-        Self { name, group, not_before: now - half, not_after: now + half }
+        let usage = Usage::Client;
+        Self { name, group, not_before: now - half, not_after: now + half, usage }
     }
 }
 

@@ -1,7 +1,9 @@
 //! A small HTTPS client that sends what it is told and nothing else.
 //!
 //! HTTP/1.1, a connection for each request, no redirects, no retries, no decoding; every wait is bounded, so that a
-//! server that hangs fails its test.
+//! server that hangs fails its test. A [`Connection`] is kept instead, and speaks HTTP/2 too.
+
+mod connection;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +29,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::authority::Credential;
+
+pub use connection::{BOTH, Connection, Pieces, Protocol};
 
 /// How long a whole answer may take before it counts as a hang.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -146,16 +150,37 @@ impl Client {
         Ok(Self { authority: authority.to_owned(), name, tls, token: None })
     }
 
+    /// The same with a bearer token.
+    #[must_use]
+    pub fn bearer(self, token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..self }
+    }
+
+    /// The same, agreeing with the server on `protocol` while TLS begins.
+    #[must_use]
+    pub fn speaking(mut self, protocol: Protocol) -> Self {
+        let name: &[u8] = match protocol {
+            Protocol::Http1 => b"http/1.1",
+            Protocol::Http2 => b"h2",
+        };
+        Arc::make_mut(&mut self.tls).alpn_protocols = vec![name.to_owned()];
+        self
+    }
+
+    /// A connection to be kept.
+    ///
+    /// # Errors
+    /// When the server does not speak `protocol` with it.
+    pub async fn connect(&self, protocol: Protocol) -> Result<Connection> {
+        Connection::open(self, protocol).await
+    }
+
     /// Sends `request` and reads the whole answer.
     ///
     /// # Errors
     /// When the connection fails, or nothing whole came within [`PATIENCE`].
     pub async fn send(&self, request: &Request) -> Result<Answer> {
-        let answer = async {
-            let stream = self.open(request).await?;
-            let body = stream.body.collect().await?.to_bytes();
-            Ok::<_, anyhow::Error>(Answer { status: stream.status, headers: stream.headers, body })
-        };
+        let answer = async { self.open(request).await?.whole().await };
         timeout(PATIENCE, answer)
             .await
             .with_context(|| format!("{} {} hangs", request.method, shortened(&request.path)))?
@@ -171,16 +196,7 @@ impl Client {
             http1::handshake(TokioIo::new(timeout(PATIENCE, self.dial()).await??)).await?;
         // Ends with the body; an error shows there.
         tokio::spawn(connection);
-        let mut builder = http::Request::builder()
-            .method(request.method.clone())
-            .uri(&request.path)
-            .header("host", &self.authority);
-        if let Some(token) = &self.token {
-            builder = builder.header("authorization", format!("Bearer {token}"));
-        }
-        for (name, value) in &request.headers {
-            builder = builder.header(name, value);
-        }
+        let builder = self.builder(request).uri(&request.path);
         let request = builder.body(Full::new(request.body.clone()))?;
         let response = timeout(PATIENCE, sender.send_request(request)).await??;
         let (parts, body) = response.into_parts();
@@ -220,7 +236,24 @@ impl Client {
         timeout(PATIENCE, exchange).await.context("the server neither answered nor closed")?
     }
 
-    async fn dial(&self) -> Result<TlsStream<TcpStream>> {
+    /// Method and headers.
+    fn builder(&self, request: &Request) -> http::request::Builder {
+        let mut builder =
+            http::Request::builder().method(request.method.clone()).header("host", &self.authority);
+        if let Some(token) = &self.token {
+            builder = builder.header("authorization", format!("Bearer {token}"));
+        }
+        for (name, value) in &request.headers {
+            builder = builder.header(name, value);
+        }
+        builder
+    }
+
+    /// TLS, with nothing said over it yet.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub async fn dial(&self) -> Result<TlsStream<TcpStream>> {
         let stream = TcpStream::connect(&self.authority).await?;
         stream.set_nodelay(true)?;
         let connector = TlsConnector::from(Arc::clone(&self.tls));
@@ -283,6 +316,13 @@ impl Answer {
 }
 
 impl Stream {
+    /// All of it.
+    async fn whole(self) -> Result<Answer> {
+        let Self { status, headers, body } = self;
+        let body = timeout(PATIENCE, body.collect()).await.context("no end came")??.to_bytes();
+        Ok(Answer { status, headers, body })
+    }
+
     /// The next bytes, or `None` at the end of the body.
     ///
     /// # Errors

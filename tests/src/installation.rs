@@ -71,14 +71,24 @@ impl Serving {
     /// # Errors
     /// When the replica does not start, or the APIServices do not become Available.
     pub fn start(cluster: Arc<Cluster>) -> Result<Self> {
-        let installation = Installation::new(cluster, Store::Embedded)?;
+        Self::start_with(cluster, Store::Embedded, &[])
+    }
+
+    /// One replica on `store` with more flags in `cluster`, Available, with an audit log.
+    ///
+    /// # Errors
+    /// As [`Serving::start`].
+    pub fn start_with(cluster: Arc<Cluster>, store: Store, flags: &[&str]) -> Result<Self> {
+        let installation = Installation::new(cluster, store)?;
         let folder = installation.folder.path();
         let policy = folder.join("audit-policy.yaml");
         std::fs::write(&policy, AUDIT_POLICY)?;
-        let replica = installation.start(&[
-            &format!("--audit-policy-file={}", policy.display()),
-            &format!("--audit-log-path={}", folder.join("audit.log").display()),
-        ])?;
+        let audit = [
+            format!("--audit-policy-file={}", policy.display()),
+            format!("--audit-log-path={}", folder.join("audit.log").display()),
+        ];
+        let flags: Vec<_> = audit.iter().map(String::as_str).chain(flags.iter().copied()).collect();
+        let replica = installation.start(&flags)?;
         installation.await_available()?;
         Ok(Self { replica, installation })
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::{
@@ -17,6 +18,8 @@ use super::{GroupVersion, MANAGED_BY, MANAGER, Service};
 /// Which service of which namespace an APIService of ours leads to. It tells installations apart,
 /// and stays when somebody edits the reference itself.
 const SERVICE: &str = "formwork.dev/service";
+/// When a server came back to an APIService that had been given up.
+const RETURNED: &str = "formwork.dev/returned";
 /// Makes cert-manager write `caBundle`.
 const INJECT_CA_FROM: &str = "cert-manager.io/inject-ca-from";
 
@@ -112,6 +115,19 @@ pub(super) fn is_ours(found: &APIService, service: &Service) -> bool {
     let annotations = found.metadata.annotations.as_ref();
     let published = annotations.and_then(|annotations| annotations.get(SERVICE));
     leads_here || published.is_some_and(|published| *published == service.to_string())
+}
+
+/// Whether the aggregator has found that nobody answers.
+pub(super) fn is_unavailable(found: &APIService) -> bool {
+    let conditions = found.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().any(|known| known.type_ == "Available" && known.status == "False")
+}
+
+/// Changes `wanted` in what nobody reads, so that the aggregator looks at it again now. It would by
+/// itself, but within half a minute, and no namespace of the cluster can be deleted until then.
+pub(super) fn call_attention(wanted: &mut APIService, now: Timestamp) {
+    let annotations = wanted.metadata.annotations.get_or_insert_default();
+    annotations.insert(RETURNED.to_owned(), now.to_string());
 }
 
 /// Whether the aggregator trusts every certificate of `bundle` when it follows `found`.

@@ -19,7 +19,9 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
-use super::apiservices::{Trust, Verdict, carries, is_ours, judge, wanted};
+use super::apiservices::{
+    Trust, Verdict, call_attention, carries, is_ours, is_unavailable, judge, wanted,
+};
 use super::cluster::{Cluster, Written};
 use super::rotation::{State, Step, Timing, plan};
 use super::serving::Serving;
@@ -206,7 +208,10 @@ impl<C: Cluster> Replica<C> {
         for (served, found) in options.served.iter().zip(found) {
             let mut wanted = wanted(served, &options.service, trust, owner.as_ref());
             let verdict = judge(found.as_ref(), &wanted, &options.service);
-            if !self.may_apply(&served.name(), &verdict) {
+            let first = !self.verdicts.contains_key(&served.name());
+            if first && verdict == Verdict::Same && found.as_ref().is_some_and(is_unavailable) {
+                call_attention(&mut wanted, options.environment.now());
+            } else if !self.may_apply(&served.name(), &verdict) {
                 continue;
             }
             let version = found.as_ref().and_then(|found| found.metadata.resource_version.clone());

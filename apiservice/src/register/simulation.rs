@@ -11,7 +11,9 @@ use std::time::Duration;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::{
+    APIService, APIServiceCondition, APIServiceStatus,
+};
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 
@@ -113,8 +115,9 @@ impl Cluster for Link {
         let mut world = self.world();
         let mut new = api_service.clone();
         let name = new.metadata.name.clone().unwrap();
-        let stored = world.api_services.get(&name).map(|stored| stored.metadata.clone());
-        let written = world.accept(stored.as_ref(), &mut new.metadata);
+        let stored = world.api_services.get(&name).cloned();
+        let written = world.accept(stored.as_ref().map(|s| &s.metadata), &mut new.metadata);
+        new.status = stored.and_then(|stored| stored.status);
         if written == Written::Done {
             let ByteString(bundle) = new.spec.clone().unwrap().ca_bundle.unwrap();
             world.publish(&name, String::from_utf8(bundle).unwrap());
@@ -416,6 +419,40 @@ fn a_deleted_api_service_stays_away_until_a_server_starts_anew() {
     simulation.processes[0] = None;
     settle(&mut simulation);
     assert!(simulation.link.world().api_services.contains_key("v1.a"));
+}
+
+#[test]
+fn who_comes_back_to_an_api_service_that_was_given_up_calls_attention_to_it_once() {
+    let mut simulation = Simulation::new(6);
+    settle(&mut simulation);
+    for found in simulation.link.world().api_services.values_mut() {
+        found.status = Some(given_up());
+    }
+    let returned = |simulation: &Simulation| -> Vec<_> {
+        let world = simulation.link.world();
+        let of = |found: &APIService| {
+            let annotations = found.metadata.annotations.as_ref().unwrap();
+            annotations.get("formwork.dev/returned").cloned()
+        };
+        world.api_services.values().map(of).collect()
+    };
+    pass_time(&mut simulation, Timing::default().resync);
+    assert_eq!(returned(&simulation), [None, None], "nobody came back");
+    simulation.processes[0] = None;
+    settle(&mut simulation);
+    let when = Some(simulation.link.world().now.to_string());
+    assert_eq!(returned(&simulation), [when.clone(), when.clone()]);
+    pass_time(&mut simulation, Timing::default().resync);
+    assert_eq!(returned(&simulation), [when.clone(), when]);
+}
+
+fn given_up() -> APIServiceStatus {
+    let condition = APIServiceCondition {
+        type_: "Available".into(),
+        status: "False".into(),
+        ..APIServiceCondition::default()
+    };
+    APIServiceStatus { conditions: Some(vec![condition]) }
 }
 
 #[test]

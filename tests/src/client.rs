@@ -96,13 +96,14 @@ impl Target {
         let cluster = &config["clusters"][0]["cluster"];
         let user = &config["users"][0]["user"];
         let authorities = decoded(cluster, "certificate-authority-data")?;
+        let name = cluster["tls-server-name"].as_str().unwrap_or_else(|| host(authority));
         let holder = Credential {
             certificate: String::from_utf8(decoded(user, "client-certificate-data")?)?,
             key: String::from_utf8(decoded(user, "client-key-data")?)?,
         };
         Ok(Self {
             authority: authority.to_owned(),
-            name: ServerName::try_from(host(authority).to_owned())?,
+            name: ServerName::try_from(name.to_owned())?,
             anonymous: Arc::new(tls(&authorities, None)?),
             administrator: Arc::new(tls(&authorities, Some(&holder))?),
         })

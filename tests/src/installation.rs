@@ -28,7 +28,7 @@ const MANIFESTS: &[&str] = &[
 ];
 
 /// The APIServices that it registers.
-const API_SERVICES: &[&str] = &["v1.template.openshift.io", "v1alpha1.formwork.dev"];
+pub const API_SERVICES: &[&str] = &["v1.template.openshift.io", "v1alpha1.formwork.dev"];
 
 /// What replicas keep their objects in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

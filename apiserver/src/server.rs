@@ -26,7 +26,7 @@ use self::connection::Connections;
 /// How long a client may take for what it has to do, with the values of Go's `secure_serving.go`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the TLS handshake, and to hang up when told to: 10 s.
+    /// For the TLS handshake, and to hang up when told to without having asked for anything: 10 s.
     pub handshake: Duration,
     /// For the headers of a request: 32 s. On HTTP/1.1 it begins when the last answer is sent, so
     /// it also bounds how long such a connection may be idle.

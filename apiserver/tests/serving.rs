@@ -202,6 +202,22 @@ async fn who_does_not_finish_in_time_is_cut_off() {
 }
 
 #[tokio::test]
+async fn an_answer_may_be_read_long_after_it_was_given() {
+    let tenth = Duration::from_millis(100);
+    let timeouts = Timeouts { handshake: tenth, headers: tenth, idle: tenth };
+    let server = Running::start_with(Settings { timeouts, ..Settings::default() }).await;
+    for protocol in BOTH {
+        let mut client = server.connect(protocol, None).await;
+        let large = as_user(Request::get(format!("{THINGS}/large")), "admin");
+        let large = client.begin(large, "").await.unwrap();
+        // Far longer than anybody may be idle.
+        tokio::time::sleep(10 * tenth).await;
+        let read = timeout(SOON, large.into_body().collect()).await.unwrap();
+        assert_eq!(read.unwrap().to_bytes().len(), things::LARGE, "{protocol:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_open_watch_keeps_its_connection_from_being_idle() {
     let tenth = Duration::from_millis(100);
     let timeouts = Timeouts { idle: tenth, ..Timeouts::default() };

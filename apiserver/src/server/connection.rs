@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -127,7 +127,8 @@ impl Connections {
 
     /// Drives a connection until it ends by itself, and brings that end about when the server
     /// stops, when the client has been quiet for too long, or when an answer says so. A client that
-    /// does not take the hint has as long as for a handshake.
+    /// never asked for anything has as long as for a handshake to take the hint; any other may still
+    /// be reading its answer.
     async fn drive<C: GracefulConnection>(
         &self,
         mut connection: Pin<&mut C>,
@@ -156,12 +157,10 @@ impl Connections {
             tokio::time::sleep(stop.watches_end_within()).await;
             activity.watches_only().await;
         };
-        // Who has nothing at work and does not hang up either, as a client that never began to
-        // speak HTTP/2, is not waited for.
-        activity.touch();
         tokio::select! {
             ended = connection => ended,
-            () = activity.quiet(self.timeouts.handshake) => Ok(()),
+            // A client that has not even begun to speak HTTP/2 cannot be told to close.
+            () = activity.speechless(self.timeouts.handshake) => Ok(()),
             () = watches_only => {
                 tracing::debug!("a client does not read the end of its watch");
                 Ok(())
@@ -204,6 +203,7 @@ struct Activity {
     opened: Instant,
     /// When the last request came or its answer ended, in milliseconds after `opened`.
     last: AtomicU64,
+    has_asked: AtomicBool,
     requests: AtomicUsize,
     /// Those of the requests that are watches.
     watches: AtomicUsize,
@@ -217,6 +217,7 @@ impl Activity {
         Self {
             opened: Instant::now(),
             last: AtomicU64::new(0),
+            has_asked: AtomicBool::new(false),
             requests: AtomicUsize::new(0),
             watches: AtomicUsize::new(0),
             first: Notify::new(),
@@ -226,6 +227,7 @@ impl Activity {
     }
 
     fn begin(&self) {
+        self.has_asked.store(true, Ordering::Relaxed);
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.touch();
         self.first.notify_one();
@@ -246,6 +248,14 @@ impl Activity {
     async fn begun(&self, longest: Duration) {
         // A request leaves a permit behind, so one that came earlier counts at once.
         let _ = tokio::time::timeout(longest, self.first.notified()).await;
+    }
+
+    /// Waits for `longest`, and then for ever if there has been a request.
+    async fn speechless(&self, longest: Duration) {
+        tokio::time::sleep(longest).await;
+        if self.has_asked.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Waits until all that goes on is watches.

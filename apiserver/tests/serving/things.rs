@@ -18,6 +18,8 @@ use tokio::sync::{Notify, Semaphore, watch};
 
 /// The collection of things.
 pub(crate) const THINGS: &str = "/apis/g.example/v1/namespaces/n/things";
+/// More bytes than the connection between client and server holds.
+pub(crate) const LARGE: usize = 16 << 20;
 
 /// The things.
 #[derive(Default)]
@@ -68,6 +70,7 @@ impl Things {
                 Ok(body) => format!("{} bytes", body.len()),
                 Err(error) => return Some(refused(&error)),
             },
+            (_, "large") => return Some(Response::new(vec![b'x'; LARGE].into())),
             (_, "panic") => panic!("as asked for"),
             (_, "slow") => {
                 self.slow_begun.notify_one();

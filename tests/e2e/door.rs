@@ -168,7 +168,7 @@ impl Door {
         Ok(kubectl)
     }
 
-    /// Waits until a request that a new role allows is answered with 200.
+    /// Waits until a request is answered with 200, as once a role is known that allows it.
     pub(crate) async fn until_served(&self, client: &Client, request: &Request) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -176,11 +176,7 @@ impl Door {
             if answer.status == 200 {
                 return Ok(());
             }
-            ensure!(
-                Instant::now() < deadline,
-                "the role does not come to count: {}",
-                answer.text()
-            );
+            ensure!(Instant::now() < deadline, "{}: {}", request.path, answer.text());
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }

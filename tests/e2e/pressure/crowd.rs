@@ -11,6 +11,7 @@ use crate::door::{Door, templates};
 
 /// So many places has either lane of a [`Pressed`] installation.
 const PLACES: usize = 2;
+const OPENAPI: &str = "/openapi/v3/apis/template.openshift.io/v1";
 const INFLIGHT: &str = "apiserver_current_inflight_requests";
 const MUTATING: &[&str] = &["request_kind=\"mutating\""];
 const TURNED_AWAY: (&str, &[&str]) =
@@ -62,6 +63,17 @@ fn available(door: &Door) -> Result<String> {
     kubectl.ok(&["get", "apiservice/v1.template.openshift.io", "-o", path])
 }
 
+/// A namespace and its templates, when the condition of the APIService is known and kube-apiserver knows our OpenAPI,
+/// for which it asks some time after it has found us available.
+async fn begin(door: &Door) -> Result<(String, String, String)> {
+    let namespace = door.namespace_of_alice().await?.namespace;
+    door.until_served(&door.alice()?, &Request::get(OPENAPI)).await?;
+    let before = available(door)?;
+    ensure!(before.contains(r#""status":"True""#), "{before}");
+    let collection = templates(&namespace);
+    Ok((namespace, collection, before))
+}
+
 /// What is served although all places are taken.
 async fn check_exempt(door: &Door, collection: &str) -> Result<()> {
     let alice = door.alice()?;
@@ -69,7 +81,7 @@ async fn check_exempt(door: &Door, collection: &str) -> Result<()> {
         "/apis/template.openshift.io/v1",
         "/apis/template.openshift.io",
         "/apis",
-        "/openapi/v3/apis/template.openshift.io/v1",
+        OPENAPI,
         "/openapi/v2",
     ] {
         let answer = alice.send(&Request::get(path)).await?;
@@ -86,10 +98,7 @@ async fn check_exempt(door: &Door, collection: &str) -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_beyond_the_places_are_to_come_back_and_kubectl_does() -> Result<()> {
     let Pressed { door, _turn } = Pressed::take().await?;
-    let kubectl = door.namespace_of_alice().await?;
-    let collection = templates(&kubectl.namespace);
-    let before = available(&door)?;
-    assert!(before.contains(r#""status":"True""#), "{before}");
+    let (namespace, collection, before) = begin(&door).await?;
     let alice = door.alice()?;
     let mut slow = Vec::new();
     for index in 0..PLACES {
@@ -105,7 +114,7 @@ async fn changes_beyond_the_places_are_to_come_back_and_kubectl_does() -> Result
     assert_eq!(answer.status, 201, "{}", answer.text());
 
     let refused = door.metric(TURNED_AWAY.0, TURNED_AWAY.1).await?;
-    let patient = door.cluster().kubectl("alice")?.in_namespace(kubectl.namespace.clone());
+    let patient = door.cluster().kubectl("alice")?.in_namespace(namespace);
     let patient =
         spawn_blocking(move || patient.ok_with(&["create", "-f", "-"], &template("by-kubectl", 0)));
     door.until(TURNED_AWAY.0, TURNED_AWAY.1, |now| now > refused).await?;
@@ -123,9 +132,7 @@ async fn changes_beyond_the_places_are_to_come_back_and_kubectl_does() -> Result
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_beyond_the_places_are_to_come_back() -> Result<()> {
     let Pressed { door, _turn } = Pressed::take().await?;
-    let kubectl = door.namespace_of_alice().await?;
-    let collection = templates(&kubectl.namespace);
-    let before = available(&door)?;
+    let (_, collection, before) = begin(&door).await?;
     // A state of the future is waited for, for three seconds each.
     let future =
         format!("{collection}?resourceVersion=99999999999&resourceVersionMatch=NotOlderThan");

@@ -75,18 +75,3 @@ fn a_namespace_of_a_thousand_templates_is_deleted() -> Result<()> {
     }
     Ok(())
 }
-
-#[test]
-fn quotas_count_templates() -> Result<()> {
-    let tenant = Tenant::new()?;
-    let kubectl = &tenant.administrator;
-    for dialect in DIALECTS {
-        create(kubectl, &[dialect.template("name: a"), dialect.template("name: b")])?;
-    }
-    let hard: Vec<_> =
-        DIALECTS.iter().map(|dialect| format!("count/{}=9", dialect.resource)).collect();
-    kubectl.ok(&["create", "quota", "templates", &format!("--hard={}", hard.join(","))])?;
-    let used = ["get", "quota", "templates", "-o", "jsonpath={.status.used}"];
-    kubectl.until(&used, |used| used.matches(r#":"2""#).count() == 2)?;
-    Ok(())
-}

@@ -170,9 +170,11 @@ impl Chain {
             answer::drop_body(response);
         }
         // Whoever cannot be made to pay for it does not keep an HTTP/2 connection
-        // (CVE-2023-44487); nobody keeps one of a server that leaves; and now and then one is given up so
-        // that connections spread over the replicas.
-        let leaving = self.stop.phase() != Phase::Serving;
+        // (CVE-2023-44487); and now and then one is given up so that connections spread over the
+        // replicas. A server that leaves says so on HTTP/1.1, where the client knows before it sends
+        // more. A GOAWAY meets what is being sent, and a Go client cannot repeat what has a body
+        // (kubernetes#135285): it waits until requests go elsewhere.
+        let leaving = !is_http2 && self.stop.phase() != Phase::Serving;
         let moves_on =
             is_http2 && self.goaway_chance > 0.0 && rand::random::<f64>() < self.goaway_chance;
         if leaving || moves_on || (is_http2 && outcome.is_unknown_sender) {

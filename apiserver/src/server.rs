@@ -99,8 +99,8 @@ impl Server {
 
     /// Serves until `shutdown` is done, and then until everything that was begun is ended.
     ///
-    /// The steps of the stop: readiness turns red and connections are told to close after their
-    /// next answer; after the delay no connection is accepted any more, HTTP/2 clients get GOAWAY,
+    /// The steps of the stop: readiness turns red and connections of HTTP/1.1 are told to close after
+    /// their next answer; after the delay no connection is accepted any more, HTTP/2 clients get GOAWAY,
     /// requests at work are answered and watches end; what is left after the longest drain is cut.
     ///
     /// # Errors

@@ -51,7 +51,8 @@ pub struct Serve {
     pub max_mutating_requests_inflight: usize,
 
     /// The share of HTTP/2 requests after which a client is asked for a new connection, so that connections
-    /// spread over the replicas: from 0 to 0.02.
+    /// spread over the replicas: from 0 to 0.02. For clients that connect directly: kube-apiserver cannot repeat
+    /// a request with a body that it was sending at that moment, and answers 503.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = goaway_chance)]
     pub goaway_chance: f64,
 

@@ -18,7 +18,7 @@ pub struct Authority {
 /// What a certificate is to say.
 #[derive(Clone, Debug)]
 pub struct Subject<'a> {
-    /// The common name: to Kubernetes, the user.
+    /// The common name: to Kubernetes, the user; of a server also its host.
     pub name: &'a str,
     /// The organization: to Kubernetes, a group.
     pub group: Option<&'a str>,
@@ -92,7 +92,11 @@ impl Authority {
     /// # Errors
     /// When a name cannot stand in a certificate.
     pub fn sign(&self, subject: &Subject<'_>) -> Result<Credential> {
-        let mut params = CertificateParams::default();
+        let (usage, hosts) = match subject.usage {
+            Usage::Client => (ExtendedKeyUsagePurpose::ClientAuth, Vec::new()),
+            Usage::Server => (ExtendedKeyUsagePurpose::ServerAuth, vec![subject.name.to_owned()]),
+        };
+        let mut params = CertificateParams::new(hosts)?;
         params.distinguished_name.push(DnType::CommonName, subject.name);
         if let Some(group) = subject.group {
             params.distinguished_name.push(DnType::OrganizationName, group);
@@ -100,10 +104,7 @@ impl Authority {
         params.not_before = subject.not_before.into();
         params.not_after = subject.not_after.into();
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![match subject.usage {
-            Usage::Client => ExtendedKeyUsagePurpose::ClientAuth,
-            Usage::Server => ExtendedKeyUsagePurpose::ServerAuth,
-        }];
+        params.extended_key_usages = vec![usage];
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?.pem();
         Ok(Credential { certificate, key: key.serialize_pem() })

@@ -7,4 +7,5 @@ mod dialect;
 mod discovery;
 mod garbage;
 mod namespaces;
+mod registration;
 mod users;

@@ -434,6 +434,25 @@ async fn who_does_not_read_a_watch_does_not_hold_up_the_stop() {
 }
 
 #[tokio::test]
+async fn a_stop_lets_an_answer_be_read_that_was_given_before() {
+    let server = Running::start().await;
+    let mut given = Vec::new();
+    for protocol in BOTH {
+        let mut client = server.connect(protocol, None).await;
+        let large = as_user(Request::get(format!("{THINGS}/large")), "admin");
+        given.push(client.begin(large, "").await.unwrap());
+    }
+    let stopping = server.stop();
+    // Longer than an unread watch is waited for.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    for large in given {
+        let read = timeout(SOON, large.into_body().collect()).await.unwrap();
+        assert_eq!(read.unwrap().to_bytes().len(), things::LARGE);
+    }
+    timeout(SOON, stopping.ended()).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_new_serving_certificate_is_shown_without_breaking_connections() {
     let server = Running::start().await;
     let mut before = server.connect(Protocol::Http2, None).await;

@@ -258,9 +258,14 @@ impl Activity {
         }
     }
 
-    /// Waits until all that goes on is watches.
+    /// Waits until all that goes on is watches. When nothing goes on, the client may still be reading
+    /// an answer that was given.
     async fn watches_only(&self) {
-        while self.requests.load(Ordering::Relaxed) > self.watches.load(Ordering::Relaxed) {
+        loop {
+            let watches = self.watches.load(Ordering::Relaxed);
+            if watches > 0 && self.requests.load(Ordering::Relaxed) <= watches {
+                return;
+            }
             self.ended.notified().await;
         }
     }

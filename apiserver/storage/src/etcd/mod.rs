@@ -22,11 +22,13 @@ mod watch;
 mod write;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use etcd_client::GetOptions;
 use tokio::sync::watch as signal;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::{
     Backend, BoxFuture, Entry, Error, EventStream, Expect, Key, List, Prefix, Result, Revision,
@@ -37,6 +39,10 @@ use layout::Layout;
 
 pub use observer::{Observer, Request};
 pub use options::{ConnectError, Options, Tls};
+
+/// How long etcd may take to show that it is well. As long as a fresh read waits, since who cannot be read in time is
+/// not ready; and less than a kubelet gives a probe, so that it hears why.
+const HEALTHY_WITHIN: Duration = Duration::from_secs(3);
 
 /// A store in etcd. Needs a tokio runtime.
 ///
@@ -194,7 +200,12 @@ impl Backend for Etcd {
     /// A linearizable read: it needs a leader and most of the members, as a write does. That the disk is not full is
     /// not asked, for a full etcd is not helped by taking its readers away.
     fn health(&self) -> BoxFuture<'_, Result<()>> {
-        Box::pin(async { self.asking.revision().await.map(drop) })
+        Box::pin(async {
+            match timeout(HEALTHY_WITHIN, self.asking.revision()).await {
+                Ok(answer) => answer.map(drop),
+                Err(elapsed) => Err(Error::unavailable("ask how etcd is", elapsed)),
+            }
+        })
     }
 }
 

@@ -177,6 +177,22 @@ async fn a_hanging_etcd_is_reported_and_comes_back() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn health_is_not_asked_as_patiently_as_requests_are() {
+    let Some(binary) = server::binary() else { return };
+    let mut etcd = server::member(&binary, "http", &[]);
+    drop(etcd.connect("/store").await);
+    let patient = Options { request_timeout: PATIENCE * 60, ..etcd.options("/store") };
+    let store = Etcd::connect(patient).await.unwrap();
+    store.health().await.unwrap();
+    etcd.pause();
+    let hanging = timeout(PATIENCE, store.health()).await.expect("who hangs is not waited for");
+    assert!(matches!(hanging, Err(Error::Unavailable { .. })), "{hanging:?}");
+    etcd.kill();
+    let away = timeout(PATIENCE, store.health()).await.expect("who is away is not waited for");
+    assert!(matches!(away, Err(Error::Unavailable { .. })), "{away:?}");
+}
+
 async fn retried(store: &Etcd, name: &str) -> Revision {
     loop {
         match store.put(&key(name), Bytes::new(), Expect::Absent).await {

@@ -39,7 +39,8 @@ pub struct Registration {
     pub cert_manager_certificate: Option<String>,
 
     /// How long the authority is valid that the server makes for its certificates. It is replaced in
-    /// time, without a moment in which the server is not trusted.
+    /// time, without a moment in which the server is not trusted. At least twelve times
+    /// --serving-ca-propagation.
     #[arg(long, value_name = "DURATION", default_value = "8760h", value_parser = duration)]
     pub serving_ca_lifetime: Duration,
 

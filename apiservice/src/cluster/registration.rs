@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use apiserver::environment::System;
 
 use super::files;
@@ -13,7 +13,7 @@ use crate::register::{Authority, GroupVersion, Options, Publish, Service, Timing
 /// How to register.
 ///
 /// # Errors
-/// When the files of a certificate cannot be used.
+/// When the files of a certificate cannot be used, or times do not go together.
 pub(super) fn options(serve: &Serve) -> Result<Options> {
     let flags = &serve.registration;
     let bound = serve.listening.bind_address.filter(|address| !address.is_unspecified());
@@ -41,7 +41,8 @@ fn authority(serve: &Serve) -> Result<Authority> {
     let given = listening.tls_cert_file.as_deref().zip(listening.tls_private_key_file.as_deref());
     let Some((chain, key)) = given else {
         let flags = &serve.registration;
-        let timing = Timing::new(flags.serving_ca_lifetime, flags.serving_ca_propagation);
+        let timing = Timing::new(flags.serving_ca_lifetime, flags.serving_ca_propagation)
+            .context("--serving-ca-lifetime")?;
         return Ok(Authority::Ours(timing));
     };
     Ok(Authority::Given {

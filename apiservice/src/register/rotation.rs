@@ -18,7 +18,7 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use jiff::Timestamp;
 
 use crate::certificates::Authority;
@@ -46,16 +46,27 @@ pub struct Timing {
 impl Timing {
     /// How long an authority is valid, and how long a change of it takes to reach all who are to
     /// know: the rest follows. It keeps the order that makes a rotation safe, see [`plan`].
-    pub fn new(authority: Duration, propagation: Duration) -> Self {
+    ///
+    /// # Errors
+    /// When a rotation would not be over before the old authority is: it begins when a third of the
+    /// life is left, and takes four times as long as a change.
+    pub fn new(authority: Duration, propagation: Duration) -> Result<Self> {
+        const AT_LEAST: Duration = Duration::from_secs(1);
+        ensure!(propagation >= AT_LEAST, "nobody learns of an authority in {propagation:?}");
+        ensure!(
+            authority >= propagation.saturating_mul(12),
+            "an authority has to be valid for twelve times as long as others take to learn of it: \
+             {authority:?} is too short for {propagation:?}"
+        );
         const AT_MOST: Duration = Duration::from_secs(30);
-        Self {
+        Ok(Self {
             authority,
             serving: authority / 12,
             propagation,
             retirement: propagation * 3,
             stale: propagation,
             resync: AT_MOST.min(propagation / 4),
-        }
+        })
     }
 }
 
@@ -63,7 +74,7 @@ impl Default for Timing {
     fn default() -> Self {
         const MINUTE: Duration = Duration::from_secs(60);
         const DAY: Duration = MINUTE.saturating_mul(24 * 60);
-        Self::new(DAY * 365, MINUTE * 5)
+        Self::new(DAY * 365, MINUTE * 5).expect("a year is long enough")
     }
 }
 
@@ -259,8 +270,16 @@ mod tests {
     }
 
     #[test]
+    fn a_rotation_is_over_before_the_old_authority_is() {
+        let timing = Timing::new(SECOND * 36, SECOND * 3).unwrap();
+        assert!(timing.propagation + timing.retirement <= timing.authority / 3);
+        assert!(Timing::new(SECOND * 35, SECOND * 3).is_err());
+        assert!(Timing::new(SECOND * 35, Duration::ZERO).is_err());
+    }
+
+    #[test]
     fn an_authority_with_a_short_life_lives_it() {
-        let short = Timing::new(SECOND * 90, SECOND * 3);
+        let short = Timing::new(SECOND * 90, SECOND * 3).unwrap();
         let state = State::first(START, &short).unwrap();
         let due = START + SECOND * 60;
         assert_eq!(plan(&state, true, START, &short), Step::Wait(due));

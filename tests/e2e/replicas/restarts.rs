@@ -37,7 +37,7 @@ async fn the_api_services_stay_available_while_one_replica_after_the_other_resta
             installation.admit(&replicas[turn])
         })?;
         counters.written(20).await?;
-        // The other one has not been waited for, so that only this one can have it.
+        // Asked itself, for through the aggregator the other one could have answered.
         let found = routes[1 + turn].client.send(&Request::get(&collection)).await?;
         ensure!(found.status == 200, "{}", found.text());
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use memchr::memchr_iter;
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
@@ -83,9 +84,7 @@ async fn report(mut body: Incoming, arrival: UnboundedSender<Result<Instant>>) {
     while let Some(frame) = body.frame().await {
         let now = Instant::now();
         let outcome = match frame {
-            Ok(frame) => frame
-                .into_data()
-                .map_or(0, |data| data.iter().filter(|byte| **byte == b'\n').count()),
+            Ok(frame) => frame.into_data().map_or(0, |data| memchr_iter(b'\n', &data).count()),
             Err(error) => {
                 // Nobody listens any more when the measurement is over.
                 let _ = arrival.send(Err(error.into()));

@@ -40,7 +40,7 @@ struct Args {
     #[arg(long, default_value_t = 1000)]
     watchers: usize,
     /// How many objects the watchers are told of in a turn
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 40)]
     events: usize,
 }
 

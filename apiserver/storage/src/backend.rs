@@ -79,6 +79,11 @@ pub trait Backend: Send + Sync + 'static {
     /// others than this store use up revisions too.
     fn revision(&self) -> BoxFuture<'_, Result<Revision>>;
 
+    /// The same, if it is known without asking anybody: to a store that nobody else writes to.
+    fn known_revision(&self) -> Option<Revision> {
+        None
+    }
+
     /// Every change after `from`: in order, each exactly once, first those of the past and then as they happen.
     ///
     /// # Errors

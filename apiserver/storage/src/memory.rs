@@ -127,6 +127,10 @@ impl Backend for Memory {
         Box::pin(async move { Ok(lock(&self.state).now.revision()) })
     }
 
+    fn known_revision(&self) -> Option<Revision> {
+        Some(lock(&self.state).now.revision())
+    }
+
     fn watch(&self, from: Revision) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
             let _ = lock(&self.state).since(from)?;

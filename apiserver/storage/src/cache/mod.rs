@@ -123,6 +123,9 @@ impl Cache {
     /// # Errors
     /// `Future` when it has not by the `deadline`.
     pub async fn wait_until(&self, revision: Revision, deadline: Instant) -> Result<()> {
+        if self.revision() >= revision {
+            return Ok(());
+        }
         let mut reached = self.shared.reached.subscribe();
         let waited = timeout_at(deadline, reached.wait_for(|reached| *reached >= revision)).await;
         match waited {
@@ -138,11 +141,16 @@ impl Cache {
     /// # Errors
     /// `Future` when it has not by the `deadline`; those of the backend.
     pub async fn fresh(&self, deadline: Instant) -> Result<()> {
-        let newest = match timeout_at(deadline, self.newest.read()).await {
-            Ok(newest) => newest?,
-            Err(elapsed) => return Err(Error::unavailable("ask for the newest revision", elapsed)),
+        let newest = match self.backend.known_revision() {
+            Some(newest) => newest,
+            None => self.ask_newest(deadline).await?,
         };
         self.wait_until(newest, deadline).await
+    }
+
+    async fn ask_newest(&self, deadline: Instant) -> Result<Revision> {
+        let asked = timeout_at(deadline, self.newest.read()).await;
+        asked.map_err(|elapsed| Error::unavailable("ask for the newest revision", elapsed))?
     }
 
     /// Stores `value` in the backend and answers the revision that this took, when the cache has seen it.

@@ -75,6 +75,12 @@ async fn the_newest_write_has_the_newest_revision(store: Store) {
         newest = store.revision().await.unwrap();
         assert!(newest >= deleted);
     }
+    // A store that knows without asking never lags behind what it acknowledged.
+    let mut acknowledged = store.revision().await.unwrap();
+    for number in 0..20 {
+        acknowledged = acknowledged.max(create(&store, &format!("/known/{number}"), "").await);
+        assert!(store.known_revision().is_none_or(|known| known >= acknowledged));
+    }
 }
 
 async fn values_are_any_bytes(store: Store) {

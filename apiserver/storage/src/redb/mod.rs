@@ -148,6 +148,10 @@ impl Backend for Redb {
         Box::pin(async { Ok(*self.newest.borrow()) })
     }
 
+    fn known_revision(&self) -> Option<Revision> {
+        Some(*self.newest.borrow())
+    }
+
     fn watch(&self, from: Revision) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
             let mut marks = self.shared.marks(*self.newest.borrow());

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 
 use crate::authority::Authority;
 use crate::kubectl::Kubectl;
+use crate::process::pause;
 
 /// How the aggregator finds a Service's address, which decides how a process on this host can be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,12 +209,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// SIGSTOP.
+    /// SIGSTOP, and waits until all of its threads have stopped.
     ///
     /// # Errors
     /// When it does not run.
     pub fn pause(&self, component: Component) -> Result<()> {
-        Ok(kill_process(self.pid(component)?, Signal::STOP)?)
+        pause(self.pid(component)?)
     }
 
     /// SIGCONT.

@@ -100,6 +100,14 @@ impl Process {
         Ok(())
     }
 
+    /// SIGSTOP: when this returns, it holds its connections and answers nothing.
+    ///
+    /// # Errors
+    /// When it cannot be signalled, or does not stop.
+    pub fn pause(&mut self) -> Result<()> {
+        pause(Pid::from_child(&self.child))
+    }
+
     /// `kill -9`, and waits until it is gone.
     ///
     /// # Errors
@@ -180,4 +188,26 @@ pub fn program(name: &str) -> Result<PathBuf> {
         program.display()
     );
     Ok(program)
+}
+
+/// SIGSTOP, and waits until every thread of `process` has stopped: until then some may still answer.
+pub(crate) fn pause(process: Pid) -> Result<()> {
+    kill_process(process, Signal::STOP)?;
+    let deadline = Instant::now() + STOPPED_WITHIN;
+    while !has_stopped(process)? {
+        ensure!(Instant::now() < deadline, "SIGSTOP did not stop the process");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+fn has_stopped(process: Pid) -> Result<bool> {
+    for thread in std::fs::read_dir(format!("/proc/{}/task", process.as_raw_pid()))? {
+        let stat = std::fs::read_to_string(thread?.path().join("stat"))?;
+        // The state stands behind the program's name, which is in parentheses.
+        if !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T")) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

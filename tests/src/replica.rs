@@ -73,7 +73,7 @@ impl Replica {
     /// # Errors
     /// When it does not run.
     pub fn pause(&mut self) -> Result<()> {
-        self.running()?.signal(Signal::STOP)
+        self.running()?.pause()
     }
 
     /// SIGCONT.

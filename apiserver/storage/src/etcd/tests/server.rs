@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::etcd::{Etcd, Options};
 
@@ -114,8 +114,11 @@ impl Member {
         }
     }
 
+    /// Returns when all of its threads have stopped, which is some time after the signal.
     pub(super) fn pause(&self) {
         self.signal(Signal::STOP);
+        let process = Pid::from_child(self.process.as_ref().unwrap());
+        waitpid(Some(process), WaitOptions::UNTRACED).unwrap();
     }
 
     pub(super) fn resume(&self) {

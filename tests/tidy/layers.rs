@@ -12,12 +12,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("schema", &[]),
     ("merge", &["schema"]),
     ("yaml", &["schema"]),
+    ("expansion", &["yaml"]),
+    ("protocol", &["expansion"]),
+    ("formwork-expander", &["expansion", "protocol"]),
+    ("expander", &["expansion", "protocol"]),
     ("storage", &[]),
     ("apiserver", &["schema", "merge", "yaml", "storage"]),
-    ("apiservice", &["apiserver", "processor"]),
-    ("cli", &["processor", "yaml"]),
-    ("tests", &["apiserver", "apiservice", "processor"]),
-    ("bench", &["processor", "tests"]),
+    ("apiservice", &["apiserver", "processor", "expansion", "expander"]),
+    ("cli", &["processor", "yaml", "expansion", "expander"]),
+    ("tests", &["apiserver", "apiservice", "processor", "expansion", "expander"]),
+    ("bench", &["processor", "tests", "expansion", "expander"]),
 ];
 
 /// Crates that a few alone may name: one whose reason to exist they are, or those that talk to a cluster.
@@ -26,6 +30,11 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("etcd-client", &["storage"]),
     ("tonic", &["storage"]),
     ("granit-parser", &["yaml"]),
+    ("minijinja", &["expansion"]),
+    ("jsonschema", &["expansion"]),
+    ("pyo3", &["formwork-expander"]),
+    ("landlock", &["formwork-expander"]),
+    ("seccompiler", &["formwork-expander"]),
     ("kube", &["apiserver", "apiservice", "cli"]),
     ("k8s-openapi", &["apiserver", "apiservice", "cli"]),
 ];

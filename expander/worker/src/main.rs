@@ -1,0 +1,3 @@
+//! The process that templates run in.
+
+fn main() {}

@@ -1,0 +1,22 @@
+//! Deployment Manager's expansion as a pure function: a configuration, templates and schemas go in, a flat list of
+//! resources and the layout they came from come out.
+//!
+//! The recursion lives here and nothing else does. [`Expansion::step`] says what it lacks: files to import, or templates
+//! to render; whoever drives it answers with [`Expansion::import`] and [`Expansion::answer`] and asks again. So there is
+//! no process, socket, file, clock or randomness in here, and the same answers give the same bytes.
+//!
+//! Start at `expand`.
+
+mod call;
+mod error;
+mod expand;
+pub mod jinja;
+mod limits;
+mod schema;
+mod value;
+
+pub use call::{Call, Fault, Frame, Import, Imports, Language, Outcome, Rendered, Text};
+pub use error::{Cause, Failure, Place, Problem, Warning};
+pub use expand::{Expanded, Expansion, Input, Options, Output, Step, Wanted};
+pub use limits::Limits;
+pub use value::{Map, Value};

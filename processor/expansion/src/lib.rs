@@ -10,6 +10,7 @@
 mod call;
 mod error;
 mod expand;
+pub mod imports;
 pub mod jinja;
 mod limits;
 mod schema;

@@ -1,15 +1,34 @@
 //! Jinja as Deployment Manager used it.
 //!
+//! minijinja is the engine; what stands here makes it print and behave like Jinja2 2.8 with its default environment:
+//! lenient undefined values, no escaping, Python's methods, other templates found among the imports by their names.
+//! It opens no files and knows no randomness, so a call has one result.
+//!
 //! Fuel bounds the instructions of a template, not the memory that one instruction may take: whoever does not trust the
 //! template renders it where memory is bounded from outside.
+
+mod context;
+mod environment;
+mod fault;
+mod methods;
+mod output;
+mod print;
+#[cfg(test)]
+mod tests;
 
 use crate::call::{Call, Fault, Rendered};
 
 /// Renders one call with at most `fuel` instructions and `output` bytes of text.
 ///
 /// # Errors
-/// When the template is at fault or a bound is met.
+/// When the template is at fault or a bound is met: `TimeLimit` for fuel, `OutputLimit` for text.
 pub fn render(call: &Call, fuel: u64, output: usize) -> Result<Rendered, Fault> {
-    let _ = (call, fuel, output);
-    Err(Fault::default())
+    let environment = environment::environment(call, fuel);
+    let mut text = output::Bounded::new(output);
+    let captured = environment
+        .get_template(&call.template)
+        .and_then(|template| template.render_captured_to(context::root(call), &mut text))
+        .map_err(|error| fault::fault(&error, call, fuel, output))?;
+    let used = captured.state().fuel_levels().map_or(0, |(used, _)| used);
+    Ok(Rendered::Text { text: text.into_text(), properties: None, fuel: used })
 }

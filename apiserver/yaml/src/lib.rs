@@ -5,6 +5,9 @@
 //! text and build no tree; both take time and memory in proportion to their input, which bounds what
 //! aliases and nesting can do.
 //!
+//! [`safe_load`] and [`safe_dump`] go by another's rules, those of PyYAML, which Deployment Manager's files were
+//! written for.
+//!
 //! The other side is always JSON text. What it is about is nobody's business here.
 //!
 //! ```
@@ -18,16 +21,19 @@
 
 mod draft;
 mod order;
+mod python;
 mod quote;
 mod read;
 mod scalar;
 mod write;
 
-pub use read::{Converted, ReadError, documents, to_json};
-pub use write::{WriteError, from_json};
+pub use read::{Converted, Loaded, ReadError, documents, safe_load, to_json};
+pub use write::{WriteError, from_json, safe_dump};
 
 /// How many lists and maps may be open at any one place of a text that is read.
 const DEPTH_IN: usize = 250;
+/// The same for [`safe_load`]: what it yields travels inside other JSON, whose readers end at 128.
+const DEPTH_LOADED: usize = 100;
 /// The same for a text that is written: as deep as stored objects may be, and a list around them.
 const DEPTH_OUT: usize = 1_008;
 /// How many bytes anchors and aliases may copy.

@@ -9,7 +9,7 @@ mod tag;
 use granit_parser::Span;
 use schema::json::{Scanner, ValueKind};
 
-use self::node::Reader;
+use self::node::{Reader, Rules};
 use crate::{DEPTH_IN, DEPTH_OUT};
 
 /// Why a text is not YAML, or more than is good.
@@ -24,6 +24,16 @@ impl ReadError {
     /// What is wrong at the line where `span` begins.
     fn at(span: &Span, message: &str) -> Self {
         Self { line: Some(span.start.line()), message: message.to_owned() }
+    }
+
+    /// The line where it was found, from 1.
+    pub fn line(&self) -> Option<usize> {
+        self.line
+    }
+
+    /// What is wrong, without the line.
+    pub fn message(&self) -> &str {
+        &self.message
     }
 }
 
@@ -43,6 +53,49 @@ impl Converted {
     }
 }
 
+/// A document that was read by the rules of [`safe_load`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The document as JSON, its members in the order in which they are written.
+    pub json: String,
+    /// As in [`Converted`].
+    pub duplicates: Vec<String>,
+    /// For each list that is a member of the map at the top: its key, and the line of each item, from 1. A list that
+    /// stands there by an alias has none.
+    pub lines: Vec<(String, Vec<usize>)>,
+}
+
+impl Loaded {
+    fn null() -> Self {
+        Self { json: "null".to_owned(), duplicates: Vec::new(), lines: Vec::new() }
+    }
+}
+
+impl From<Loaded> for Converted {
+    fn from(loaded: Loaded) -> Self {
+        Self { json: loaded.json, duplicates: loaded.duplicates }
+    }
+}
+
+/// Turns the only document of `text` into JSON as PyYAML's safe loader reads it; no document is `null`.
+///
+/// Two things are different: dates stay the text that is written, and so do all keys, as `yes:`, `010:` and `1.5:`. Floats
+/// keep a point or an exponent, so that 1.0 is no integer. JSON is read by the same rules: `1e3` is a text in it as well.
+///
+/// # Errors
+/// When it is not YAML or more than one document, for tags other than those of YAML 1.1's scalars, lists and maps, when
+/// JSON cannot express it (`.inf`, integers beyond 64 bits), or when it exceeds a limit (100 levels, 4 MiB of copies by
+/// anchors and aliases).
+pub fn safe_load(text: &str) -> Result<Loaded, ReadError> {
+    let mut reader = Reader::new(text, Rules::Python);
+    let document = reader.document()?;
+    if let Some(line) = reader.next_document()? {
+        let message = "expected a single document in the stream, but found another".to_owned();
+        return Err(ReadError { line: Some(line), message });
+    }
+    Ok(document.unwrap_or_else(Loaded::null))
+}
+
 /// Turns the first document of `text` into JSON; no document is `null`. Nothing behind it is looked at.
 ///
 /// JSON is YAML, and most clients send it: it is passed on as it stands.
@@ -54,8 +107,8 @@ pub fn to_json(text: &str) -> Result<Converted, ReadError> {
     if let Some([json]) = objects(text, DEPTH_IN).as_deref() {
         return Ok(Converted::unchanged(json));
     }
-    let document = Reader::new(text).document()?;
-    Ok(document.unwrap_or_else(|| Converted::unchanged("null")))
+    let document = Reader::new(text, Rules::Go).document()?;
+    Ok(document.unwrap_or_else(Loaded::null).into())
 }
 
 /// Turns all documents of a file into JSON, but for those that are empty or `null`.
@@ -69,11 +122,11 @@ pub fn documents(text: &str) -> Result<Vec<Converted>, ReadError> {
     if let Some(objects) = objects(text, DEPTH_OUT) {
         return Ok(objects.into_iter().map(Converted::unchanged).collect());
     }
-    let mut reader = Reader::new(text);
+    let mut reader = Reader::new(text, Rules::Go);
     let mut documents = Vec::new();
     while let Some(document) = reader.document()? {
         if document.json != "null" {
-            documents.push(document);
+            documents.push(document.into());
         }
     }
     Ok(documents)
@@ -91,5 +144,7 @@ fn objects(text: &str, depth: usize) -> Option<Vec<&str>> {
     Some(objects)
 }
 
+#[cfg(test)]
+mod loaded;
 #[cfg(test)]
 mod tests;

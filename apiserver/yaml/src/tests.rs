@@ -68,6 +68,14 @@ fn recorded() -> Option<Vec<String>> {
 }
 
 #[test]
+fn what_python_would_take_for_something_else_is_dumped_in_quotes() {
+    let json =
+        r#"{"=":"=","a":["<<","0b_",".5_","018","1e3","1:30","y","plain"],"z":[1.0,1e16,5]}"#;
+    let yaml = "'=': '='\na:\n- '<<'\n- '0b_'\n- '.5_'\n- \"018\"\n- \"1e3\"\n- \"1:30\"\n- \"y\"\n- plain\nz:\n- 1.0\n- 1.0e+16\n- 5\n";
+    assert_eq!(safe_dump(json).unwrap(), yaml);
+}
+
+#[test]
 fn recorded_answers_are_written_byte_for_byte() {
     for answer in recorded().unwrap_or_default() {
         let json = to_json(&answer).unwrap().json;
@@ -89,8 +97,21 @@ proptest! {
     }
 
     #[test]
+    fn what_is_dumped_is_loaded_as_the_same_numbers_and_texts(value in json()) {
+        let yaml = safe_dump(&value.to_string()).unwrap();
+        let read = safe_load(&yaml);
+        let read = read.unwrap_or_else(|error| panic!("{yaml}: {error}"));
+        prop_assert_eq!(read.duplicates.len(), 0);
+        let read: serde_json::Value = serde_json::from_str(&read.json).unwrap();
+        prop_assert_eq!(read, value, "{}", yaml);
+    }
+
+    #[test]
     fn no_text_makes_the_reader_panic(text in "[-a-c0-9 :,\\[\\]{}&*!|>'\"%#?~<\\n\\t]{0,60}") {
         if let Ok(read) = to_json(&text) {
+            prop_assert!(serde_json::from_str::<serde_json::Value>(&read.json).is_ok());
+        }
+        if let Ok(read) = safe_load(&text) {
             prop_assert!(serde_json::from_str::<serde_json::Value>(&read.json).is_ok());
         }
     }

@@ -11,6 +11,7 @@ use schema::json::{Scanner, ValueKind};
 
 use super::draft::Draft;
 use super::order::{compare, sorted};
+use super::python;
 use super::quote::{self, Style, is_break, is_printable};
 use super::scalar::{Plain, resolve, yaml_float};
 use super::{DEPTH_OUT, WRITTEN};
@@ -34,16 +35,68 @@ pub enum WriteError {
 /// # Errors
 /// When `json` is not JSON, or the YAML would exceed 64 MiB.
 pub fn from_json(json: &str) -> Result<String, WriteError> {
-    let mut writer =
-        Writer { scanner: Scanner::new(json, DEPTH_OUT), draft: Draft::default(), column: 0 };
+    dump(json, Reader::Go)
+}
+
+/// Writes JSON as YAML that [`safe_load`](crate::safe_load) and PyYAML read as the same values: floats keep their point,
+/// and texts that PyYAML takes for something else are in quotes. So are those that begin with a zero, as Deployment
+/// Manager's successor had it. Otherwise it is what [`from_json`] writes.
+///
+/// # Errors
+/// As [`from_json`].
+pub fn safe_dump(json: &str) -> Result<String, WriteError> {
+    dump(json, Reader::Python)
+}
+
+fn dump(json: &str, reader: Reader) -> Result<String, WriteError> {
+    let scanner = Scanner::new(json, DEPTH_OUT);
+    let mut writer = Writer { scanner, reader, draft: Draft::default(), column: 0 };
     writer.document()?;
     writer.scanner.end()?;
     writer.draft.text.push('\n');
     Ok(writer.draft.finish())
 }
 
+/// Who is going to read it.
+#[derive(Clone, Copy)]
+enum Reader {
+    Go,
+    Python,
+}
+
+impl Reader {
+    fn number(self, text: &str) -> String {
+        let float = || text.parse().ok().filter(|float: &f64| float.is_finite());
+        match self {
+            Self::Go => match resolve(text) {
+                Plain::Int(number) => number.to_string(),
+                Plain::Uint(number) => number.to_string(),
+                Plain::Float(number) => yaml_float(number),
+                // Beyond any float. Go keeps the digits, too.
+                _ => text.to_owned(),
+            },
+            Self::Python if text.contains(['.', 'e', 'E']) => {
+                float().map_or_else(|| text.to_owned(), python::print_float)
+            }
+            Self::Python => text.to_owned(),
+        }
+    }
+
+    fn style(self, text: &str) -> Style {
+        match (self, quote::of_value(text)) {
+            (Self::Python, Style::Plain)
+                if text.starts_with('0') || python::resolve(text) != Ok(Plain::Text) =>
+            {
+                Style::Single
+            }
+            (_, style) => style,
+        }
+    }
+}
+
 struct Writer<'a> {
     scanner: Scanner<'a>,
+    reader: Reader,
     draft: Draft,
     column: usize,
 }
@@ -123,18 +176,12 @@ impl<'a> Writer<'a> {
             }
             ValueKind::Number => {
                 let text = self.scanner.number()?;
-                match resolve(text) {
-                    Plain::Int(number) => self.word(&number.to_string(), place),
-                    Plain::Uint(number) => self.word(&number.to_string(), place),
-                    Plain::Float(number) => self.word(&yaml_float(number), place),
-                    // Beyond any float. Go keeps the digits, too.
-                    _ => self.word(text, place),
-                }
+                self.word(&self.reader.number(text), place);
             }
             ValueKind::String => {
                 let text = self.scanner.string()?;
                 self.blank(place);
-                self.text(&text, quote::of_value(&text), place.text(), true);
+                self.text(&text, self.reader.style(&text), place.text(), true);
             }
             ValueKind::Array => {
                 self.scanner.open_array()?;
@@ -196,13 +243,13 @@ impl<'a> Writer<'a> {
     fn key(&mut self, key: &str, indent: usize) -> Place {
         if quote::is_simple_key(key) {
             // Plain, it would not be a key but a merge.
-            let style = if key == "<<" { Style::Double } else { quote::of_value(key) };
+            let style = if key == "<<" { Style::Double } else { self.reader.style(key) };
             self.text(key, style, indent + 2, false);
             self.put(":");
             Place::Value(indent)
         } else {
             self.put("? ");
-            self.text(key, quote::of_value(key), indent + 2, true);
+            self.text(key, self.reader.style(key), indent + 2, true);
             self.line(indent);
             self.put(":");
             Place::Item(indent)

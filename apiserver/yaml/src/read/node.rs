@@ -1,22 +1,72 @@
 //! Nodes as JSON: the parser's events come in, one document after the other, and text goes out.
 
+mod map;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ops::Range;
 
-use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput};
-use schema::go_quote;
-use schema::json::{Scanner, ValueKind, write_string};
+use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use schema::json::write_string;
 
-use super::tag::{Scalar, scalar};
-use super::{Converted, ReadError};
+use super::tag::{Scalar, go_scalar, python_collection, python_scalar};
+use super::{Loaded, ReadError};
 use crate::draft::Draft;
-use crate::scalar::{Plain, json_float, key_float};
-use crate::{COPIED, DEPTH_IN};
+use crate::python;
+use crate::scalar::{Plain, json_float};
+use crate::{COPIED, DEPTH_IN, DEPTH_LOADED};
+
+/// Whose reading of YAML counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rules {
+    /// Go's: members sorted, keys as Go prints them.
+    Go,
+    /// PyYAML's: members and keys as they are written.
+    Python,
+}
+
+impl Rules {
+    /// How many lists and maps may be open at once.
+    fn depth(self) -> usize {
+        match self {
+            Self::Go => DEPTH_IN,
+            Self::Python => DEPTH_LOADED,
+        }
+    }
+
+    fn scalar<'a>(
+        self,
+        value: Cow<'a, str>,
+        style: ScalarStyle,
+        tag: Option<&Tag>,
+        span: &Span,
+    ) -> Result<Scalar<'a>, ReadError> {
+        match self {
+            Self::Go => go_scalar(value, style, tag, span),
+            Self::Python => python_scalar(value, style, tag, span),
+        }
+    }
+
+    fn collection(self, kind: &str, tag: Option<&Tag>, span: &Span) -> Result<(), ReadError> {
+        match self {
+            Self::Go => Ok(()),
+            Self::Python => python_collection(kind, tag, span),
+        }
+    }
+
+    fn float(self, value: f64) -> String {
+        match self {
+            Self::Go => json_float(value),
+            Self::Python => python::print_float(value),
+        }
+    }
+}
 
 /// A text that is being read.
 pub(super) struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
+    rules: Rules,
+    /// How long the text is, when no line break ends it and PyYAML's rules hold.
+    unended: Option<usize>,
     /// The JSON so far.
     draft: Draft,
     /// The JSON of every complete anchored node.
@@ -27,34 +77,29 @@ pub(super) struct Reader<'a> {
     depth: usize,
     /// Where the value ends in the draft, its line, and the key.
     duplicates: Vec<(usize, usize, String)>,
-}
-
-/// A member of a map in the draft.
-struct Member {
-    /// The key, as a JSON string.
-    key: Range<usize>,
-    /// The key is a number or a boolean in YAML.
-    bare: bool,
-    /// The end of the value.
-    end: usize,
-    /// The line of the value.
-    line: usize,
+    /// For each list that is a member of the map at the top, its key and the lines of its items.
+    lines: Vec<(String, Vec<usize>)>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str, rules: Rules) -> Self {
         let mut options = granit_parser::options! {
-            flow_nesting_limit: DEPTH_IN,
-            block_nesting_limit: DEPTH_IN,
+            flow_nesting_limit: rules.depth(),
+            block_nesting_limit: rules.depth(),
         };
         options.set_emit_comments(false);
+        let last_line = text.rsplit(['\n', '\r']).next().unwrap_or_default();
+        let unended = rules == Rules::Python && !last_line.trim().is_empty();
         Self {
             parser: Parser::new_from_str_with_options(text, options),
+            rules,
+            unended: unended.then_some(text.len()),
             draft: Draft::default(),
             anchors: HashMap::new(),
             allowance: COPIED,
-            depth: DEPTH_IN,
+            depth: rules.depth(),
             duplicates: Vec::new(),
+            lines: Vec::new(),
         }
     }
 
@@ -70,32 +115,44 @@ impl<'a> Reader<'a> {
     }
 
     /// The next document, or `None` behind the last one.
-    pub(super) fn document(&mut self) -> Result<Option<Converted>, ReadError> {
+    pub(super) fn document(&mut self) -> Result<Option<Loaded>, ReadError> {
         loop {
             match self.next()? {
                 (Event::StreamStart | Event::DocumentStart(..), _) => {}
                 (Event::StreamEnd, _) => return Ok(None),
-                (Event::DocumentEnd, _) => return Ok(Some(Converted::unchanged("null"))),
+                (Event::DocumentEnd, _) => return Ok(Some(Loaded::null())),
                 (event, span) => {
                     self.node(event, &span)?;
                     // An unfinished document behind its node must be found out, too.
                     self.next()?;
-                    return Ok(Some(self.converted()));
+                    return Ok(Some(self.loaded()));
                 }
             }
         }
     }
 
+    /// The line where another document begins, if there is one.
+    pub(super) fn next_document(&mut self) -> Result<Option<usize>, ReadError> {
+        loop {
+            match self.next()? {
+                (Event::StreamStart | Event::DocumentEnd, _) => {}
+                (Event::StreamEnd, _) => return Ok(None),
+                (_, span) => return Ok(Some(span.start.line())),
+            }
+        }
+    }
+
     /// What was read of the document that is complete now.
-    fn converted(&mut self) -> Converted {
+    fn loaded(&mut self) -> Loaded {
         self.anchors.clear();
         let mut duplicates = std::mem::take(&mut self.duplicates);
         // In the order in which the values end, as upstream reads them.
         duplicates.sort_by_key(|(place, ..)| *place);
         let sentence = |(_, line, key)| format!("line {line}: key {key} already set in map");
-        Converted {
+        Loaded {
             json: std::mem::take(&mut self.draft).finish(),
             duplicates: duplicates.into_iter().map(sentence).collect(),
+            lines: std::mem::take(&mut self.lines),
         }
     }
 
@@ -109,16 +166,25 @@ impl<'a> Reader<'a> {
                 self.draft.text.push_str(text);
                 return Ok(());
             }
-            Event::Scalar(value, style, anchor, tag) => {
-                let scalar = scalar(value, style, tag.as_deref(), span)?;
+            Event::Scalar(mut value, style, anchor, tag) => {
+                if is_block(style)
+                    && self.unended.is_some_and(|end| span.end.byte_offset() == Some(end))
+                {
+                    // Where the text ends within a block's last line, PyYAML adds no line break to it. Texts that Jinja
+                    // rendered end so.
+                    value = value.strip_suffix('\n').unwrap_or(&value).to_owned().into();
+                }
+                let scalar = self.rules.scalar(value, style, tag.as_deref(), span)?;
                 self.scalar(&scalar, span)?;
                 anchor
             }
-            Event::SequenceStart(_, anchor, _) => {
+            Event::SequenceStart(_, anchor, tag) => {
+                self.rules.collection("seq", tag.as_deref(), span)?;
                 self.nested(span, Self::list)?;
                 anchor
             }
-            Event::MappingStart(_, anchor, _) => {
+            Event::MappingStart(_, anchor, tag) => {
+                self.rules.collection("map", tag.as_deref(), span)?;
                 self.nested(span, Self::map)?;
                 anchor
             }
@@ -145,6 +211,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// How many lists and maps are open.
+    fn levels(&self) -> usize {
+        self.rules.depth() - self.depth
+    }
+
     fn list(&mut self) -> Result<(), ReadError> {
         self.draft.text.push('[');
         let start = self.draft.text.len();
@@ -157,130 +228,13 @@ impl<'a> Reader<'a> {
             if self.draft.text.len() > start {
                 self.draft.text.push(',');
             }
+            if self.levels() == 2
+                && let Some((_, lines)) = self.lines.last_mut()
+            {
+                lines.push(span.start.line());
+            }
             self.node(event, &span)?;
         }
-    }
-
-    fn map(&mut self) -> Result<(), ReadError> {
-        self.draft.text.push('{');
-        let mut members = Vec::new();
-        loop {
-            let (event, span) = self.next()?;
-            if event == Event::MappingEnd {
-                self.order(&members);
-                self.draft.text.push('}');
-                return Ok(());
-            }
-            if is_merge(&event) {
-                self.merge(&mut members)?;
-                continue;
-            }
-            let (key, bare) = self.key(event, &span)?;
-            let key = self.begin_member(&members, &key);
-            let (event, value) = self.next()?;
-            // The span of a block begins behind its `|`; what counts is the line of that.
-            let line = if is_block(&event) { span.end.line() } else { value.start.line() };
-            self.node(event, &value)?;
-            members.push(Member { key, bare, end: self.draft.text.len(), line });
-        }
-    }
-
-    fn begin_member(&mut self, members: &[Member], key: &str) -> Range<usize> {
-        let text = &mut self.draft.text;
-        if !members.is_empty() {
-            text.push(',');
-        }
-        let start = text.len();
-        write_string(text, key);
-        let key = start..text.len();
-        text.push(':');
-        key
-    }
-
-    /// Sorts the members by key. Of equal keys the last one stays.
-    fn order(&mut self, members: &[Member]) {
-        let text = &self.draft.text;
-        let key = |index: usize| &text[members[index].key.clone()];
-        if (1..members.len()).all(|index| key(index - 1) < key(index)) {
-            return;
-        }
-        let mut order: Vec<usize> = (0..members.len()).collect();
-        order.sort_by(|&a, &b| key(a).cmp(key(b)));
-        let mut kept: Vec<usize> = Vec::with_capacity(order.len());
-        for index in order {
-            match kept.last_mut() {
-                Some(last) if key(*last) == key(index) => {
-                    let member = &members[index];
-                    let shown = shown(key(index), member);
-                    self.duplicates.push((member.end, member.line, shown));
-                    *last = index;
-                }
-                _ => kept.push(index),
-            }
-        }
-        let ranges: Vec<Range<usize>> =
-            members.iter().map(|member| member.key.start..member.end).collect();
-        self.draft.reorder(&ranges, &kept);
-    }
-
-    /// Adds the members of another map, or of several: of those, the first one wins.
-    fn merge(&mut self, members: &mut Vec<Member>) -> Result<(), ReadError> {
-        let start = self.draft.text.len();
-        let (event, span) = self.next()?;
-        self.node(event, &span)?;
-        let text = self.draft.take(start);
-        let no_map =
-            || ReadError::at(&span, "map merge requires map or sequence of maps as the value");
-        let maps = maps(&text).ok_or_else(no_map)?;
-        for mut map in maps.into_iter().rev() {
-            let mut first = true;
-            while let Some(key) = map.member(first).map_err(|_| no_map())? {
-                first = false;
-                let key = self.begin_member(members, &key);
-                self.draft.text.push_str(map.skip().map_err(|_| no_map())?);
-                let end = self.draft.text.len();
-                members.push(Member { key, bare: false, end, line: span.start.line() });
-            }
-        }
-        Ok(())
-    }
-
-    /// A key's text, and whether it is anything but a text in YAML.
-    fn key(&mut self, event: Event<'a>, span: &Span) -> Result<(Cow<'a, str>, bool), ReadError> {
-        let invalid = || ReadError::at(span, "invalid map key");
-        let (value, style, anchor, tag) = match event {
-            Event::Scalar(value, style, anchor, tag) => (value, style, anchor, tag),
-            Event::Alias(id) => {
-                let text = self.anchors.get(&id).ok_or_else(|| circular(span))?;
-                return match text.as_bytes().first() {
-                    Some(b'"') => {
-                        serde_json::from_str(text).map(|key| (key, false)).map_err(|_| invalid())
-                    }
-                    Some(b'{' | b'[' | b'n') | None => Err(invalid()),
-                    Some(_) => Ok((text.clone().into(), true)),
-                };
-            }
-            _ => return Err(invalid()),
-        };
-        let scalar = scalar(value, style, tag.as_deref(), span)?;
-        if anchor != 0 {
-            let start = self.draft.text.len();
-            self.scalar(&scalar, span)?;
-            let text = self.draft.text.split_off(start);
-            self.allowance = spend(self.allowance, text.len(), span)?;
-            self.anchors.insert(anchor, text);
-        }
-        let key = match scalar {
-            Scalar::Text(text) => return Ok((text, false)),
-            Scalar::Plain(Plain::Bool(key)) => key.to_string(),
-            Scalar::Plain(Plain::Int(key)) => key.to_string(),
-            Scalar::Plain(Plain::Uint(key)) => key.to_string(),
-            Scalar::Plain(Plain::Float(key)) => key_float(key),
-            Scalar::Plain(Plain::Null | Plain::Text) => {
-                return Err(ReadError::at(span, "unsupported map key of type: null"));
-            }
-        };
-        Ok((key.into(), true))
     }
 
     fn scalar(&mut self, scalar: &Scalar<'_>, span: &Span) -> Result<(), ReadError> {
@@ -291,7 +245,7 @@ impl<'a> Reader<'a> {
             Scalar::Plain(Plain::Int(value)) => text.push_str(&value.to_string()),
             Scalar::Plain(Plain::Uint(value)) => text.push_str(&value.to_string()),
             Scalar::Plain(Plain::Float(value)) if value.is_finite() => {
-                text.push_str(&json_float(*value));
+                text.push_str(&self.rules.float(*value));
             }
             Scalar::Plain(Plain::Float(value)) => {
                 return Err(ReadError::at(span, &format!("JSON has no number {value}")));
@@ -302,37 +256,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A key as Go prints it: `"a"`, `5`, `true`.
-fn shown(key: &str, member: &Member) -> String {
-    let key = serde_json::from_str(key).unwrap_or_else(|_| key.to_owned());
-    if member.bare { key } else { go_quote(&key) }
-}
-
-fn is_block(event: &Event<'_>) -> bool {
-    matches!(event, Event::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded, _, _))
-}
-
-fn is_merge(event: &Event<'_>) -> bool {
-    matches!(event, Event::Scalar(value, ScalarStyle::Plain, _, None) if value == "<<")
-}
-
-/// The map or the maps that `json` is, opened. Nothing else can be merged.
-fn maps(json: &str) -> Option<Vec<Scanner<'_>>> {
-    let open = |json| {
-        let mut scanner = Scanner::new(json, usize::MAX);
-        (scanner.peek() == Ok(ValueKind::Object)).then_some(())?;
-        scanner.open_object().ok().map(|()| scanner)
-    };
-    let mut scanner = Scanner::new(json, usize::MAX);
-    if scanner.peek() != Ok(ValueKind::Array) {
-        return Some(vec![open(json)?]);
-    }
-    scanner.open_array().ok()?;
-    let mut maps = Vec::new();
-    while scanner.item(maps.is_empty()).ok()? {
-        maps.push(open(scanner.skip().ok()?)?);
-    }
-    Some(maps)
+fn is_block(style: ScalarStyle) -> bool {
+    matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
 }
 
 fn circular(span: &Span) -> ReadError {

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use granit_parser::{ScalarStyle, Span, Tag};
 
 use super::ReadError;
+use crate::python;
 use crate::scalar::{Plain, resolve};
 
 /// A scalar's value.
@@ -14,8 +15,8 @@ pub(super) enum Scalar<'a> {
     Text(Cow<'a, str>),
 }
 
-/// A scalar's value by its tag or, without one, by its form.
-pub(super) fn scalar<'a>(
+/// A scalar's value by its tag or, without one, by its form, as Go's library has it.
+pub(super) fn go_scalar<'a>(
     value: Cow<'a, str>,
     style: ScalarStyle,
     tag: Option<&Tag>,
@@ -50,4 +51,76 @@ pub(super) fn scalar<'a>(
         (true, Plain::Text) => Ok(Scalar::Text(value)),
         (true, meaning) => Ok(Scalar::Plain(meaning)),
     }
+}
+
+/// The same as PyYAML's safe loader has it: it knows its own tags and refuses all others, and `!` is none.
+pub(super) fn python_scalar<'a>(
+    value: Cow<'a, str>,
+    style: ScalarStyle,
+    tag: Option<&Tag>,
+    span: &Span,
+) -> Result<Scalar<'a>, ReadError> {
+    let fault = |message: String| ReadError::at(span, &message);
+    let Some(tag) = tag else {
+        let plain = style == ScalarStyle::Plain;
+        let meaning = if plain { python::resolve(&value).map_err(fault)? } else { Plain::Text };
+        return Ok(meant(value, meaning));
+    };
+    let cannot = |kind: &str| fault(format!("cannot read {value:?} as !!{kind}"));
+    let kind = tag.suffix_in_namespace(NAMESPACE);
+    let meaning = match kind.as_deref() {
+        Some("str" | "timestamp") => Plain::Text,
+        Some("null") => Plain::Null,
+        Some("bool") => match python::resolve(&value.to_ascii_lowercase()) {
+            Ok(Plain::Bool(value)) => Plain::Bool(value),
+            _ => return Err(cannot("bool")),
+        },
+        Some("int") => python::integer(&value).ok_or_else(|| cannot("int"))?.map_err(fault)?,
+        Some("float") => {
+            let float = match python::resolve(&value) {
+                Ok(Plain::Float(float)) => Some(float),
+                _ => python::decimal(&value),
+            };
+            Plain::Float(float.ok_or_else(|| cannot("float"))?)
+        }
+        Some("binary") => {
+            let bytes = base64::engine::general_purpose::STANDARD.decode(value.replace('\n', ""));
+            let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            return Ok(Scalar::Text(text.ok_or_else(|| cannot("binary"))?.into()));
+        }
+        Some("seq" | "map") => return Err(cannot(kind.as_deref().unwrap_or_default())),
+        None if is_none(tag) => python::resolve(&value).map_err(fault)?,
+        _ => return Err(unknown(tag, span)),
+    };
+    Ok(meant(value, meaning))
+}
+
+/// Refuses a tag on a list (`seq`) or a map (`map`) that is any other than its own.
+pub(super) fn python_collection(
+    kind: &str,
+    tag: Option<&Tag>,
+    span: &Span,
+) -> Result<(), ReadError> {
+    let Some(tag) = tag.filter(|tag| !is_none(tag)) else { return Ok(()) };
+    match tag.suffix_in_namespace(NAMESPACE).as_deref() {
+        Some(own) if own == kind => Ok(()),
+        Some(other @ ("seq" | "map" | "str" | "int" | "float" | "bool" | "null" | "binary")) => {
+            Err(ReadError::at(span, &format!("!!{other} stands before another kind of node")))
+        }
+        _ => Err(unknown(tag, span)),
+    }
+}
+
+const NAMESPACE: &str = "tag:yaml.org,2002:";
+
+fn is_none(tag: &Tag) -> bool {
+    tag.original() == "!"
+}
+
+fn unknown(tag: &Tag, span: &Span) -> ReadError {
+    ReadError::at(span, &python::no_constructor(&format!("{}{}", tag.handle(), tag.suffix())))
+}
+
+fn meant(value: Cow<'_, str>, meaning: Plain) -> Scalar<'_> {
+    if meaning == Plain::Text { Scalar::Text(value) } else { Scalar::Plain(meaning) }
 }

@@ -33,6 +33,12 @@ pub(crate) enum Command {
     ///
     /// Fields that the server set are left out, and so are objects that a controller made.
     Export(Export),
+    /// Expand a configuration of Deployment Manager
+    ///
+    /// Prints the resources that the configuration and its templates describe, and the layout that
+    /// they come from. No server is needed. Files that the configuration imports are collected, with
+    /// the schemas that lie beside them. Nothing is created.
+    Expand(Expand),
 }
 
 /// How to reach a server; kubectl's flags.
@@ -150,6 +156,35 @@ pub(crate) enum ExportDialect {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum ExportFormat {
+    Yaml,
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Expand {
+    /// The configuration; `-` is standard input
+    #[arg(value_name = "CONFIG")]
+    pub(crate) configuration: String,
+    /// What templates find in `env`; may be repeated. Without: deployment is the file's name,
+    /// project is empty, current_time is now
+    #[arg(long, value_name = "KEY=VALUE", allow_hyphen_values = true)]
+    pub(crate) env: Vec<String>,
+    /// Neither hold properties to their schemas nor fill in defaults
+    #[arg(long)]
+    pub(crate) no_schema: bool,
+    /// What the configuration's imports are relative to; its own folder if absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Have the server expand it; the files are collected here all the same
+    #[arg(long)]
+    pub(crate) remote: bool,
+    /// Output format
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ExpandFormat::Yaml)]
+    pub(crate) output: ExpandFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExpandFormat {
     Yaml,
     Json,
 }

@@ -124,6 +124,16 @@ impl Client {
         }
     }
 
+    /// Has the server expand a configuration; gives back the expanded one.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub(crate) async fn expand(&self, expansion: String) -> Result<String, Refused> {
+        let path =
+            format!("/apis/dm.formwork.dev/v1alpha1/namespaces/{}/expansions", self.namespace);
+        self.send(Method::POST, &path, JSON, expansion, Warnings::Print).await
+    }
+
     /// GETs `path`.
     pub(crate) async fn get(&self, path: &str) -> Result<String, Refused> {
         self.get_as(path, JSON, Warnings::Print).await

@@ -2,13 +2,14 @@
 //!
 //! kubectl finds this binary by its name and hands over everything after `formwork`. It processes
 //! templates with the server, or with the same processor in this process (`--local`), lists what
-//! parameters a template takes, and writes the objects of a namespace as a template. It creates
-//! nothing: its output goes to `kubectl create -f -`.
+//! parameters a template takes, and writes the objects of a namespace as a template. It expands
+//! configurations of Deployment Manager. It creates nothing: its output goes to `kubectl create -f -`.
 
 mod args;
 mod body;
 mod client;
 mod describe;
+mod expand;
 mod export;
 mod failure;
 mod json_text;
@@ -48,6 +49,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Process(args) => process::run(args, &cli.connection).await,
             Command::Parameters(args) => show::run(args, &cli.connection).await,
             Command::Export(args) => export::run(args, &cli.connection).await,
+            Command::Expand(args) => expand::run(args, &cli.connection).await,
         }
     })
 }

@@ -1,0 +1,203 @@
+//! What is wrong with a configuration, as a compiler says it: `file:line: what (where in the hierarchy)`.
+//!
+//! Problems name files as they were imported; here they get the paths under which they lie, so that an editor finds
+//! them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use expansion::imports::candidates;
+use expansion::{Cause, Frame, Problem};
+
+use super::collect::Collected;
+use crate::failure::Failure;
+
+/// The name of the configuration in problems.
+const CONFIGURATION: &str = "config";
+
+/// The failure in the form in which it is printed. `configuration` is where the configuration lies.
+pub(crate) fn failure(
+    failure: &expansion::Failure,
+    configuration: &Path,
+    collected: &Collected,
+) -> anyhow::Error {
+    let reporter = Reporter { configuration, collected };
+    let lines = failure.problems.iter().map(|problem| reporter.problem(problem));
+    Failure::Several(lines.collect()).into()
+}
+
+/// `text` with everything escaped that a terminal would obey, and all of it on one line.
+pub(crate) fn printable(text: &str) -> String {
+    let obeyed = |c: char| {
+        // Marks that turn the direction of text around can make it read as something else.
+        c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if obeyed(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
+}
+
+struct Reporter<'a> {
+    configuration: &'a Path,
+    collected: &'a Collected,
+}
+
+impl Reporter<'_> {
+    fn problem(&self, problem: &Problem) -> String {
+        let mut text = String::new();
+        if let Some(file) = &problem.file {
+            text += &self.place(file, problem.line.unwrap_or_default());
+            text += ": ";
+        }
+        if let Some(path) = &problem.path {
+            text += &format!("{}: ", printable(path));
+        }
+        // Some messages of libraries have several lines.
+        let message: Vec<_> = problem.message.lines().map(printable).collect();
+        text += &message.join("\n    ");
+        text += &format!(" (in {})", printable(&problem.place.to_string()));
+        for frame in &problem.trace {
+            text += &self.frame(frame);
+        }
+        for hint in problem.hint.clone().into_iter().chain(self.ambiguity(problem)) {
+            text += &format!("\n    hint: {}", printable(&hint));
+        }
+        text
+    }
+
+    fn frame(&self, frame: &Frame) -> String {
+        let mut text = format!("\n    at {}", self.place(&frame.file, frame.line));
+        if !frame.function.is_empty() {
+            text += &format!(" in {}", printable(&frame.function));
+        }
+        if !frame.text.is_empty() {
+            text += &format!(": {}", printable(frame.text.trim()));
+        }
+        text
+    }
+
+    /// `file:line`; without the line where that is 0.
+    fn place(&self, file: &str, line: u32) -> String {
+        let mut text = match self.lies(file) {
+            Some(path) => path.display().to_string(),
+            None => printable(file),
+        };
+        if line > 0 {
+            let _ = write!(text, ":{line}");
+        }
+        text
+    }
+
+    fn lies(&self, file: &str) -> Option<&Path> {
+        if file == CONFIGURATION && !self.collected.imports.contains_key(file) {
+            return Some(self.configuration);
+        }
+        let import = self.collected.imports.get(file)?;
+        let written = if import.path.is_empty() { file } else { &import.path };
+        self.collected.places.get(written).map(std::path::PathBuf::as_path)
+    }
+
+    /// Why a file that somebody sees before him is not found: its name is that of several.
+    fn ambiguity(&self, problem: &Problem) -> Option<String> {
+        if problem.cause != Cause::Import {
+            return None;
+        }
+        // The message has the name in quotes.
+        let words = problem.message.split('\'');
+        let mut files = words.map(|name| candidates(&self.collected.imports, name));
+        let files = files.find(|files| files.len() > 1)?;
+        Some(format!("several files end with that name: {}", files.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use expansion::Place;
+    use expansion::imports::{self, File};
+
+    use super::*;
+
+    fn collected(names: &[&str]) -> Collected {
+        let file = |name: &&str| File {
+            name: (*name).to_owned(),
+            path: (*name).to_owned(),
+            content: (*name).into(),
+        };
+        let files: Vec<File> = names.iter().map(file).collect();
+        let place = |name: &&str| ((*name).to_owned(), PathBuf::from(format!("dir/{name}")));
+        Collected {
+            imports: imports::named(&files).unwrap(),
+            files,
+            places: names.iter().map(place).collect(),
+        }
+    }
+
+    fn problem(message: &str) -> Problem {
+        Problem {
+            cause: Cause::Template,
+            message: message.to_owned(),
+            place: Place { steps: vec![("rs".into(), Some("rs.py".into()))] },
+            file: Some("rs.py".to_owned()),
+            line: Some(3),
+            path: None,
+            trace: Vec::new(),
+            hint: None,
+        }
+    }
+
+    fn check(problem: Problem, files: &[&str], want: &str) {
+        let failed = expansion::Failure { problems: vec![problem] };
+        let error = failure(&failed, Path::new("dir/app.yaml"), &collected(files));
+        assert_eq!(error.to_string(), want);
+    }
+
+    #[test]
+    fn a_problem_is_told_with_its_file_as_an_editor_finds_it() {
+        check(problem("no"), &["lib/rs.py"], "dir/lib/rs.py:3: no (in config > rs (rs.py))");
+        let problem = Problem { file: Some("config".into()), line: None, ..problem("no") };
+        check(problem, &[], "dir/app.yaml: no (in config > rs (rs.py))");
+    }
+
+    #[test]
+    fn how_the_template_came_there_and_what_to_do_stand_below() {
+        let frame = |line, function: &str, text: &str| Frame {
+            file: "rs.py".to_owned(),
+            line,
+            function: function.to_owned(),
+            text: text.to_owned(),
+        };
+        let trace = vec![frame(9, "GenerateConfig", "  f(x)"), frame(0, "", "")];
+        let problem = Problem { trace, hint: Some("try".into()), ..problem("no") };
+        check(
+            problem,
+            &["rs.py"],
+            "dir/rs.py:3: no (in config > rs (rs.py))\n    at dir/rs.py:9 in GenerateConfig: f(x)\
+             \n    at dir/rs.py\n    hint: try",
+        );
+    }
+
+    #[test]
+    fn a_base_name_of_several_files_is_explained() {
+        let problem = Problem {
+            cause: Cause::Import,
+            file: None,
+            ..problem("template 'rs.py' is not imported")
+        };
+        check(
+            problem,
+            &["a/rs.py", "b/rs.py"],
+            "template 'rs.py' is not imported (in config > rs (rs.py))\
+             \n    hint: several files end with that name: a/rs.py, b/rs.py",
+        );
+    }
+
+    #[test]
+    fn nothing_that_a_template_says_reaches_the_terminal_as_a_command() {
+        assert_eq!(printable("a\u{1b}[2J\r\u{202e}é"), "a\\u{1b}[2J\\r\\u{202e}é");
+        check(problem("a\nb\u{7}"), &[], "rs.py:3: a\n    b\\u{7} (in config > rs (rs.py))");
+    }
+}

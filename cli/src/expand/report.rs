@@ -137,16 +137,9 @@ mod tests {
     }
 
     fn problem(message: &str) -> Problem {
-        Problem {
-            cause: Cause::Template,
-            message: message.to_owned(),
-            place: Place { steps: vec![("rs".into(), Some("rs.py".into()))] },
-            file: Some("rs.py".to_owned()),
-            line: Some(3),
-            path: None,
-            trace: Vec::new(),
-            hint: None,
-        }
+        let place = Place { steps: vec![("rs".into(), Some("rs.py".into()))] };
+        let problem = Problem::new(Cause::Template, message).at(place).in_file("rs.py");
+        Problem { line: Some(3), ..problem }
     }
 
     fn check(problem: Problem, files: &[&str], want: &str) {

@@ -1,28 +1,17 @@
 //! What can be wrong with an expansion, and where.
+//!
+//! A [`Problem`] is said once, in words that hold for the API, the command line and logs. What Deployment Manager's
+//! service would have printed instead is made of it by [`Failure::deployment_manager`].
+
+mod original;
+mod place;
+mod shown;
 
 use std::fmt;
 
+pub use self::place::Place;
+pub(crate) use self::shown::shown;
 use crate::call::Frame;
-
-/// The way from the configuration to a resource, as `config > rs (replicatedservice.py) > rs-rc`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Name and type of the resources on the way, outermost first; a type only where it is a template.
-    pub steps: Vec<(String, Option<String>)>,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("config")?;
-        for (name, template) in &self.steps {
-            write!(f, " > {name}")?;
-            if let Some(template) = template {
-                write!(f, " ({template})")?;
-            }
-        }
-        Ok(())
-    }
-}
 
 /// What kind of thing is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,17 +53,64 @@ pub struct Problem {
     pub trace: Vec<Frame>,
     /// What to do about it, where that is known.
     pub hint: Option<String>,
+    /// What Deployment Manager made of it.
+    pub original: Original,
+}
+
+/// The words of Deployment Manager, where they are not those of the message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Original {
+    /// The line of this problem.
+    pub line: Option<String>,
+    /// What stands behind `Resource:`; without it the problem is one of the configuration as a whole.
+    pub resource: Option<String>,
+}
+
+impl Problem {
+    /// A problem of which no more is known yet.
+    pub fn new(cause: Cause, message: impl Into<String>) -> Self {
+        Self {
+            cause,
+            message: message.into(),
+            place: Place::default(),
+            file: None,
+            line: None,
+            path: None,
+            trace: Vec::new(),
+            hint: None,
+            original: Original::default(),
+        }
+    }
+
+    /// The same at this place.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+
+    /// The same in this file.
+    #[must_use]
+    pub fn in_file(self, file: impl Into<String>) -> Self {
+        Self { file: Some(file.into()), ..self }
+    }
+
+    /// The same, about what Deployment Manager called the resource: its name, its type, or all of it.
+    #[must_use]
+    pub(crate) fn about(mut self, resource: impl Into<String>) -> Self {
+        self.original.resource = Some(resource.into());
+        self
+    }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line) {
-            (Some(file), Some(line)) => write!(f, "{file}:{line}: ")?,
-            (Some(file), None) => write!(f, "{file}: ")?,
+            (Some(file), Some(line)) => write!(f, "{}:{line}: ", shown(file))?,
+            (Some(file), None) => write!(f, "{}: ", shown(file))?,
             (None, _) => {}
         }
         if let Some(path) = &self.path {
-            write!(f, "{path}: ")?;
+            write!(f, "{}: ", shown(path))?;
         }
         write!(f, "{} (in {})", self.message, self.place)
     }
@@ -85,6 +121,30 @@ impl fmt::Display for Problem {
 pub struct Failure {
     /// All that was found at the stage where it stopped.
     pub problems: Vec<Problem>,
+}
+
+/// How many problems a failure names. Ten thousand resources may be wrong in the same way.
+const NAMED: usize = 100;
+
+impl Failure {
+    /// A failure of these problems, unless there are none; the first hundred are named and the rest counted.
+    pub(crate) fn unless_empty(mut problems: Vec<Problem>) -> Result<(), Self> {
+        if problems.is_empty() {
+            return Ok(());
+        }
+        if problems.len() > NAMED {
+            let more = problems.len() - NAMED;
+            problems.truncate(NAMED);
+            problems.push(Problem::new(Cause::Limit, format!("{more} more problems")));
+        }
+        Err(Self { problems })
+    }
+
+    /// The error text of Deployment Manager's service: the first problem, with `Resource:` and what it is about behind
+    /// it; all violations of one schema are one text. Without the prefix that the service's process put before it.
+    pub fn deployment_manager(&self) -> String {
+        original::text(&self.problems)
+    }
 }
 
 impl fmt::Display for Failure {
@@ -117,5 +177,34 @@ pub struct Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (in {})", self.message, self.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_names_file_line_path_and_place() {
+        let place = Place { steps: vec![("rs".into(), Some("rs.py".into())), ("rc".into(), None)] };
+        let mut problem = Problem::new(Cause::Properties, "1 is not of type 'string'").at(place);
+        assert_eq!(problem.to_string(), "1 is not of type 'string' (in config > rs (rs.py) > rc)");
+        problem.file = Some("rs.py".into());
+        problem.path = Some("properties.port".into());
+        assert_eq!(
+            problem.to_string(),
+            "rs.py: properties.port: 1 is not of type 'string' (in config > rs (rs.py) > rc)"
+        );
+        problem.line = Some(3);
+        assert!(problem.to_string().starts_with("rs.py:3: properties.port: "));
+    }
+
+    #[test]
+    fn more_than_a_hundred_problems_are_counted() {
+        let problems = vec![Problem::new(Cause::Duplicate, "x"); 102];
+        let failure = Failure::unless_empty(problems).unwrap_err();
+        assert_eq!(failure.problems.len(), 101);
+        assert_eq!(failure.problems[100].message, "2 more problems");
+        assert_eq!(Failure::unless_empty(Vec::new()), Ok(()));
     }
 }

@@ -1,10 +1,28 @@
 //! The recursion: from a configuration to resources and their layout, one step at a time.
+//!
+//! The tree grows level by level. What a level's templates give is taken only when all of it is there, so that neither
+//! the result nor a failure depends on which answer came first.
 
+mod budget;
+mod contents;
+mod level;
+mod rendered;
+mod resource;
+mod schemas;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::call::{Call, Imports, Outcome};
-use crate::error::{Failure, Warning};
+use self::budget::Budget;
+use self::contents::Contents;
+use self::schemas::Schemas;
+use crate::call::{Call, Imports, Language, Outcome};
+use crate::configuration;
+use crate::error::{Cause, Failure, Problem, Warning};
 use crate::limits::Limits;
+use crate::tree::{ROOT, Tree};
 use crate::value::{Map, Value};
 
 /// What an expansion begins with.
@@ -80,33 +98,139 @@ pub struct Output {
 /// An expansion under way.
 #[derive(Debug)]
 pub struct Expansion {
+    tree: Tree,
     imports: Arc<Imports>,
+    env: Map,
+    validate_schemas: bool,
+    outputs: bool,
+    budget: Budget,
+    schemas: Schemas,
+    stage: Stage,
+}
+
+/// How far an expansion is. Numbers are positions in the tree, in its order.
+#[derive(Debug)]
+enum Stage {
+    /// There are new resources, and nobody looked at them yet.
+    New(Vec<usize>),
+    /// Among the new resources are types that may be found elsewhere.
+    Importing { new: Vec<usize>, wanted: BTreeSet<String>, brought: Option<Imports> },
+    /// Templates are to be rendered.
+    Rendering { templates: Vec<(usize, Language)>, answers: BTreeMap<u64, Outcome> },
+    /// There is nothing more to do.
+    Over(Result<Expanded, Failure>),
 }
 
 impl Expansion {
     /// Reads the configuration.
     ///
     /// # Errors
-    /// When it is not one.
+    /// When it is not one, or there is more of it than the limits allow.
     pub fn new(input: Input) -> Result<Self, Failure> {
-        Ok(Self { imports: Arc::new(input.imports) })
+        let Input { configuration, imports, env, options } = input;
+        let Options { validate_schemas, outputs, limits } = options;
+        let mut budget = Budget::new(limits);
+        budget.input(configuration.len())?;
+        for import in imports.values() {
+            budget.import(import.content.len())?;
+        }
+        budget.env(env.iter().map(|(key, value)| key.len() + value.size()).sum())?;
+        let document = configuration::read(&configuration).map_err(|unreadable| {
+            let message = format!("Error parsing YAML: {}", unreadable.message);
+            let problem = Problem::new(Cause::Configuration, message).in_file("config");
+            Problem { line: unreadable.line, ..problem }
+        })?;
+        budget.output(document.size)?;
+        let mut expansion = Self {
+            tree: Tree::new(),
+            imports: Arc::new(imports),
+            env,
+            validate_schemas,
+            outputs,
+            budget,
+            schemas: Schemas::default(),
+            stage: Stage::New(Vec::new()),
+        };
+        expansion.tree.nodes[ROOT].warnings.clone_from(&document.warnings);
+        let new = Contents::of_configuration(document)
+            .and_then(|contents| expansion.append(ROOT, contents))
+            .map_err(|problems| Failure { problems: expansion.placed(ROOT, problems) })?;
+        expansion.stage = Stage::New(new.collect());
+        Ok(expansion)
     }
 
-    /// Goes on as far as possible and says what is lacking. Until that is answered, it says the same again.
+    /// Goes on as far as possible and says what is lacking. Until that is answered, it says the same again, less what
+    /// was answered.
     ///
     /// # Errors
     /// When the configuration, a template or a schema is at fault. The expansion is over then.
     pub fn step(&mut self) -> Result<Step, Failure> {
-        Ok(Step::Done(Expanded::default()))
+        loop {
+            match self.advance() {
+                Ok(Some(step)) => return Ok(step),
+                Ok(None) => {}
+                Err(failure) => self.stage = Stage::Over(Err(failure)),
+            }
+            if let Stage::Over(Err(failure)) = &self.stage {
+                return Err(failure.clone());
+            }
+        }
     }
 
-    /// Brings files that were wanted; a name that was wanted and is not among them fails the next step.
+    /// Brings files that were wanted; a name that was wanted and is not among them fails the next step. When nothing is
+    /// wanted, nothing is taken.
     pub fn import(&mut self, files: Imports) {
-        Arc::make_mut(&mut self.imports).extend(files);
+        if let Stage::Importing { brought, .. } = &mut self.stage {
+            brought.get_or_insert_default().extend(files);
+        }
     }
 
-    /// Brings what came of the call `id`.
+    /// Brings what came of the call `id`. The first answer counts; one that nobody waits for is not taken.
     pub fn answer(&mut self, id: u64, outcome: Outcome) {
-        let _ = (id, outcome);
+        if let Stage::Rendering { templates, answers } = &mut self.stage
+            && templates.binary_search_by_key(&id, |&(at, _)| at as u64).is_ok()
+        {
+            answers.entry(id).or_insert(outcome);
+        }
+    }
+
+    /// How many instructions of Jinja are left for the calls of a step together.
+    pub fn fuel_left(&self) -> u64 {
+        self.budget.fuel_left()
+    }
+
+    /// How many bytes the calls of a step may still give together.
+    pub fn output_left(&self) -> usize {
+        self.budget.output_left()
+    }
+
+    /// Does what can be done with what is there.
+    fn advance(&mut self) -> Result<Option<Step>, Failure> {
+        match &mut self.stage {
+            Stage::New(new) => {
+                let new = std::mem::take(new);
+                self.look_for_imports(new)?;
+            }
+            Stage::Importing { wanted, brought: None, .. } => {
+                let wanted = wanted.iter().map(|name| Wanted { name: name.clone() }).collect();
+                return Ok(Some(Step::Import(wanted)));
+            }
+            Stage::Importing { new, brought: Some(brought), .. } => {
+                let (new, brought) = (std::mem::take(new), std::mem::take(brought));
+                self.take_imports(brought)?;
+                self.prepare(&new)?;
+            }
+            Stage::Rendering { templates, answers } => {
+                if answers.len() < templates.len() {
+                    return Ok(Some(Step::Render(self.calls())));
+                }
+                let (templates, answers) = (std::mem::take(templates), std::mem::take(answers));
+                self.grow(&templates, answers)?;
+            }
+            Stage::Over(result) => {
+                return result.clone().map(|expanded| Some(Step::Done(expanded)));
+            }
+        }
+        Ok(None)
     }
 }

@@ -8,16 +8,19 @@
 //! Start at `expand`.
 
 mod call;
+mod configuration;
 mod error;
 mod expand;
 pub mod imports;
 pub mod jinja;
+mod layout;
 mod limits;
 mod schema;
+mod tree;
 mod value;
 
 pub use call::{Call, Fault, Frame, Import, Imports, Language, Outcome, Rendered, Text};
-pub use error::{Cause, Failure, Place, Problem, Warning};
+pub use error::{Cause, Failure, Original, Place, Problem, Warning};
 pub use expand::{Expanded, Expansion, Input, Options, Output, Step, Wanted};
 pub use limits::Limits;
 pub use value::{Map, Value};

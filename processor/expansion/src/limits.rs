@@ -13,10 +13,13 @@ pub struct Limits {
     pub rounds: usize,
     /// How many files may be imported, those that came with the configuration included.
     pub imports: usize,
-    /// How many bytes all rendered templates may have together, and how many the result may have.
+    /// How many bytes of JSON everything may have together that the configuration, templates and defaults give, and how
+    /// many bytes the result may have.
     pub output: usize,
     /// How many bytes the configuration and all imports may have together.
     pub input: usize,
+    /// How many bytes of JSON `env` may have. Every call carries a copy.
+    pub env: usize,
     /// How many instructions all Jinja templates together may take.
     pub fuel: u64,
 }
@@ -31,6 +34,7 @@ impl Default for Limits {
             imports: 1_000,
             output: 16 << 20,
             input: 16 << 20,
+            env: 16 << 10,
             fuel: 10_000_000,
         }
     }

@@ -1,0 +1,84 @@
+//! The YAML of configurations, of what templates give, and of schemas: the one place where it is read.
+//!
+//! What the text has to contain is the business of those who ask.
+
+use crate::value::Value;
+
+/// A text that was read.
+#[derive(Debug)]
+pub(crate) struct Document {
+    /// What it says; `null` when it is empty.
+    pub(crate) value: Value,
+    /// How long it is as JSON, with everything that aliases repeat.
+    pub(crate) size: usize,
+    /// What is odd about it, such as a key that stands twice.
+    pub(crate) warnings: Vec<String>,
+    /// The lines where the items of lists begin that are members of the map at the top, by key.
+    lines: Vec<(String, Vec<usize>)>,
+}
+
+impl Document {
+    /// The line where each item of the list `key` at the top begins, from 1; nothing where that is not known.
+    pub(crate) fn lines(&self, key: &str) -> Vec<u32> {
+        let lines = self.lines.iter().rfind(|(name, _)| name == key);
+        let line = |&line: &usize| u32::try_from(line).unwrap_or(u32::MAX);
+        lines.map(|(_, lines)| lines.iter().map(line).collect()).unwrap_or_default()
+    }
+}
+
+/// Why a text cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable {
+    /// Where, from 1.
+    pub(crate) line: Option<u32>,
+    /// What is wrong there.
+    pub(crate) message: String,
+}
+
+/// Reads YAML as PyYAML's `safe_load` does.
+///
+/// # Errors
+/// When it is not YAML, says what JSON cannot say, or exceeds a limit of nesting or aliases.
+pub(crate) fn read(text: &str) -> Result<Document, Unreadable> {
+    let unreadable = |error: yaml::ReadError| Unreadable {
+        line: error.line().and_then(|line| u32::try_from(line).ok()),
+        message: error.message().to_owned(),
+    };
+    let yaml::Loaded { json, duplicates, lines } = yaml::safe_load(text).map_err(unreadable)?;
+    let value = Value::from_json(&json)
+        .map_err(|error| Unreadable { line: None, message: error.to_string() })?;
+    Ok(Document { value, size: json.len(), warnings: duplicates, lines })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_text_is_null() {
+        for text in ["", "~", "# nothing\n"] {
+            assert_eq!(read(text).unwrap().value, Value::Null, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_aliases_repeat_counts_towards_the_size() {
+        let text = "a: &a [xxxxxxxxxx, xxxxxxxxxx]\nb: [*a, *a, *a]\n";
+        let document = read(text).unwrap();
+        assert_eq!(document.size, document.value.to_json().len());
+        assert!(document.size > 4 * "xxxxxxxxxx, xxxxxxxxxx".len());
+    }
+
+    #[test]
+    fn nonsense_is_unreadable() {
+        assert_eq!(read("a: 1\nb: c: d\n").unwrap_err().line, Some(2));
+        assert!(read(&"[".repeat(200)).is_err());
+    }
+
+    #[test]
+    fn the_lines_of_items_are_known() {
+        let document = read("a: 1\nresources:\n- x\n\n- y: 1\n  z: 2\n").unwrap();
+        assert_eq!(document.lines("resources"), [3, 5]);
+        assert_eq!(document.lines("a"), [0; 0]);
+    }
+}

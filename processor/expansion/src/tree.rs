@@ -1,0 +1,131 @@
+//! The tree of an expansion: the configuration, its resources, and theirs.
+//!
+//! Nodes lie in one list, parents before their children and siblings side by side, so that whoever walks the tree needs
+//! no recursion: forwards every node comes after its parent, backwards after its children.
+
+use std::ops::Range;
+
+use crate::error::Place;
+use crate::expand::Output;
+use crate::value::{Map, Value};
+
+/// The nodes; the first is the configuration.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// The configuration or a resource.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// Position of the node whose list this stands in; the configuration is its own.
+    pub(crate) parent: usize,
+    /// How many templates this stands in.
+    pub(crate) depth: usize,
+    /// The line of the configuration where it stands, if it stands there and that is known.
+    pub(crate) line: Option<u32>,
+    /// The resource as it was written, its properties as the schema and the template left them.
+    pub(crate) resource: Map,
+    /// Whether it is a template, as far as that is known by now.
+    pub(crate) is_template: bool,
+    /// Positions of what it consists of.
+    pub(crate) children: Range<usize>,
+    /// What it says to others.
+    pub(crate) outputs: Vec<Output>,
+    /// What is odd about it.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The position of the configuration.
+pub(crate) const ROOT: usize = 0;
+
+impl Tree {
+    /// A configuration without resources.
+    pub(crate) fn new() -> Self {
+        Self { nodes: vec![Node::new(ROOT, 0, Map::new())] }
+    }
+
+    /// Appends what the node at `parent` consists of, which must not have been done before.
+    pub(crate) fn append(&mut self, parent: usize, resources: Vec<Map>) -> Range<usize> {
+        let start = self.nodes.len();
+        let depth = self.nodes[parent].depth + usize::from(parent != ROOT);
+        self.nodes.extend(resources.into_iter().map(|map| Node::new(parent, depth, map)));
+        let children = start..self.nodes.len();
+        self.nodes[parent].children = children.clone();
+        children
+    }
+
+    /// Where the node is.
+    pub(crate) fn place(&self, mut at: usize) -> Place {
+        let mut steps = Vec::new();
+        while at != ROOT {
+            let node = &self.nodes[at];
+            let template = node.is_template.then(|| node.kind().to_owned());
+            steps.push((node.name(), template));
+            at = node.parent;
+        }
+        steps.reverse();
+        Place { steps }
+    }
+
+    /// What the lists of a node are called in messages: the configuration, or its template.
+    pub(crate) fn file(&self, at: usize) -> &str {
+        if at == ROOT { "config" } else { self.nodes[at].kind() }
+    }
+}
+
+impl Node {
+    fn new(parent: usize, depth: usize, resource: Map) -> Self {
+        let (children, outputs, warnings) = (0..0, Vec::new(), Vec::new());
+        let (line, is_template) = (None, false);
+        Self { parent, depth, line, resource, is_template, children, outputs, warnings }
+    }
+
+    /// Its name, which may be a number or nothing.
+    pub(crate) fn name(&self) -> String {
+        match self.resource.get("name") {
+            Some(Value::String(name)) => name.clone(),
+            Some(other) => other.repr(),
+            None => String::new(),
+        }
+    }
+
+    /// Its type; empty where that is no text, which no template's is.
+    pub(crate) fn kind(&self) -> &str {
+        self.resource.get("type").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resource(name: &str, kind: &str) -> Map {
+        [("name".to_owned(), name.into()), ("type".to_owned(), kind.into())].into_iter().collect()
+    }
+
+    #[test]
+    fn a_place_is_the_way_from_the_configuration() {
+        let mut tree = Tree::new();
+        let first = tree.append(ROOT, vec![resource("a", "P"), resource("rs", "rs.py")]);
+        tree.nodes[2].is_template = true;
+        let second = tree.append(2, vec![resource("rc", "P")]);
+        assert_eq!((first, second), (1..3, 3..4));
+        assert_eq!(tree.place(3).to_string(), "config > rs (rs.py) > rc");
+        assert_eq!(tree.place(ROOT).to_string(), "config");
+        assert_eq!(tree.nodes.iter().map(|node| node.depth).collect::<Vec<_>>(), [0, 0, 0, 1]);
+        assert_eq!((tree.file(ROOT), tree.file(2)), ("config", "rs.py"));
+    }
+
+    #[test]
+    fn a_name_may_be_a_number_or_nothing() {
+        let mut tree = Tree::new();
+        let mut number = resource("", "P");
+        number.insert("name".to_owned(), Value::from_json("5").unwrap());
+        let mut nothing = resource("", "P");
+        nothing.insert("name".to_owned(), Value::Null);
+        tree.append(ROOT, vec![number, nothing]);
+        assert_eq!(tree.place(1).to_string(), "config > 5");
+        assert_eq!(tree.place(2).to_string(), "config > None");
+    }
+}

@@ -1,0 +1,152 @@
+//! Drives an expansion to its end: answers what it asks for, with renderings and with files.
+//!
+//! What an expansion means is none of its business; that is the pure crate's.
+
+use std::panic::resume_unwind;
+
+use expansion::{
+    Call, Cause, Expanded, Expansion, Failure, Imports, Input, Outcome, Place, Problem, Step,
+};
+use futures::stream::{self, StreamExt as _};
+use tokio::time::{Instant, timeout_at};
+
+use crate::error::{ExpandError, PoolError};
+use crate::fetch::{Fetch, FetchError};
+use crate::render::{Render, Terms};
+use crate::weight;
+
+/// From how many bytes on a step is no work for a thread that serves others.
+const HEAVY: usize = 64 << 10;
+
+/// Expands `input`; templates are rendered by `renderer`, and what is lacking is brought by `fetch`.
+///
+/// # Errors
+/// When the input is at fault, templates cannot be rendered now, or `deadline` passes.
+pub async fn expand(
+    input: Input,
+    renderer: &dyn Render,
+    fetch: &dyn Fetch,
+    deadline: Instant,
+) -> Result<Expanded, ExpandError> {
+    run(input, renderer, fetch, deadline).await.map(|finished| finished.expanded)
+}
+
+/// A result, and whether anything beside the input went into it.
+pub(crate) struct Finished {
+    pub(crate) expanded: Expanded,
+    pub(crate) fetched: bool,
+}
+
+pub(crate) async fn run(
+    input: Input,
+    renderer: &dyn Render,
+    fetch: &dyn Fetch,
+    deadline: Instant,
+) -> Result<Finished, ExpandError> {
+    let work = async {
+        let terms = Terms::new(&input.options.limits, deadline);
+        let mut machine = Machine::start(input).await?;
+        let mut fetched = false;
+        loop {
+            match machine.step().await? {
+                Step::Done(expanded) => return Ok(Finished { expanded, fetched }),
+                Step::Import(wanted) => {
+                    fetched = true;
+                    machine.import(fetch.fetch(&wanted).await.map_err(unfetched)?);
+                }
+                Step::Render(calls) => render(&mut machine, calls, renderer, terms).await?,
+            }
+        }
+    };
+    timeout_at(deadline, work).await.unwrap_or(Err(ExpandError::Timeout))
+}
+
+/// Renders the calls of a level beside each other, only so many that a wide one does not fill the queue for all others.
+async fn render(
+    machine: &mut Machine,
+    calls: Vec<Call>,
+    renderer: &dyn Render,
+    terms: Terms,
+) -> Result<(), ExpandError> {
+    let rendering = |call: Call| async move { (call.id, renderer.render(call, terms).await) };
+    let mut answers = stream::iter(calls).map(rendering).buffer_unordered(renderer.width().max(1));
+    while let Some((id, outcome)) = answers.next().await {
+        match outcome {
+            Ok(outcome) => machine.answer(id, outcome),
+            Err(PoolError::Timeout) => return Err(ExpandError::Timeout),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn unfetched(FetchError { name, message }: FetchError) -> Failure {
+    Failure::from(Problem {
+        cause: Cause::Import,
+        message,
+        place: Place::default(),
+        file: Some(name),
+        line: None,
+        path: None,
+        trace: Vec::new(),
+        hint: None,
+    })
+}
+
+/// An expansion, and how much it has been given: steps of big ones go to threads that may take their time.
+struct Machine {
+    /// None while another thread has it.
+    expansion: Option<Expansion>,
+    given: usize,
+}
+
+impl Machine {
+    async fn start(input: Input) -> Result<Self, Failure> {
+        let imports: usize = input.imports.values().map(|import| import.content.len()).sum();
+        let given = input.configuration.len() + imports;
+        let expansion = if given < HEAVY {
+            Expansion::new(input)
+        } else {
+            aside(move || Expansion::new(input)).await
+        };
+        Ok(Self { expansion: Some(expansion?), given })
+    }
+
+    async fn step(&mut self) -> Result<Step, Failure> {
+        if self.given < HEAVY {
+            return self.present().step();
+        }
+        let mut expansion = self.expansion.take().expect(PRESENT);
+        let (expansion, step) = aside(move || {
+            let step = expansion.step();
+            (expansion, step)
+        })
+        .await;
+        self.expansion = Some(expansion);
+        step
+    }
+
+    fn import(&mut self, files: Imports) {
+        self.given += files.values().map(|import| import.content.len()).sum::<usize>();
+        self.present().import(files);
+    }
+
+    fn answer(&mut self, id: u64, outcome: Outcome) {
+        self.given += weight::of_outcome(&outcome);
+        self.present().answer(id, outcome);
+    }
+
+    fn present(&mut self) -> &mut Expansion {
+        self.expansion.as_mut().expect(PRESENT)
+    }
+}
+
+const PRESENT: &str = "only a step in progress has the expansion, and nothing else happens then";
+
+/// Runs `work` on a thread that may take its time.
+pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => resume_unwind(error.into_panic()),
+    }
+}

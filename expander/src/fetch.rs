@@ -1,0 +1,35 @@
+//! Files that an expansion asks for: templates that are named by a URL or stand in a registry.
+
+use std::pin::Pin;
+
+use expansion::{Imports, Wanted};
+
+/// A future in a box, because expansions take whatever fetches.
+pub type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Imports, FetchError>> + Send + 'a>>;
+
+/// Brings files from elsewhere.
+pub trait Fetch: Send + Sync {
+    /// The files of those names, each under the very name that was wanted, and beside it its schema, `NAME.schema`, and
+    /// what that imports. A name that is not among them is one that is not to be had.
+    fn fetch<'a>(&'a self, wanted: &'a [Wanted]) -> Fetching<'a>;
+}
+
+/// Why a file was not brought.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {message}")]
+pub struct FetchError {
+    /// The name that was wanted.
+    pub name: String,
+    /// One sentence for the user.
+    pub message: String,
+}
+
+/// Brings nothing: only what came with the configuration can be used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFetch;
+
+impl Fetch for NoFetch {
+    fn fetch<'a>(&'a self, _: &'a [Wanted]) -> Fetching<'a> {
+        Box::pin(async { Ok(Imports::new()) })
+    }
+}

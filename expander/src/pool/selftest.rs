@@ -1,0 +1,123 @@
+//! Whether the walls hold: asked before the first template runs, and again each minute.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt as _};
+use protocol::{Bounds, Mode};
+use tokio::time::{Instant, sleep};
+
+use crate::config::SelfTest;
+use crate::error::PoolError;
+use crate::render::Terms;
+use crate::walls::Walls;
+
+use super::attempt::Job;
+use super::canary::{self, Canary};
+use super::{Inner, Standing};
+
+/// How often the short test runs.
+const INTERVAL: Duration = Duration::from_secs(60);
+/// How long to wait before a test is repeated that came to no result.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How long a canary may take; those that take long wait for a limit.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a test found.
+enum Found {
+    /// All attacks were contained.
+    Contained,
+    /// One was not.
+    Breach(String),
+    /// It could not be carried out.
+    Nothing(PoolError),
+}
+
+/// Tests until the pool ends.
+pub(super) async fn run(inner: Arc<Inner>) {
+    first(&inner).await;
+    if inner.config.self_test == SelfTest::Skipped {
+        return;
+    }
+    loop {
+        sleep(INTERVAL).await;
+        match attack(&inner, |canary| canary.often).await {
+            Found::Contained => {}
+            Found::Breach(reason) => refuse(&inner, reason),
+            Found::Nothing(error) => tracing::warn!(%error, "the self-test could not run"),
+        }
+    }
+}
+
+/// Settles whether templates may be run.
+async fn first(inner: &Arc<Inner>) {
+    loop {
+        let walls = walls(inner).await;
+        if let Some(reason) = walls.missing(&inner.config.minimum) {
+            return refuse(inner, reason);
+        }
+        let found = match inner.config.self_test {
+            SelfTest::Attacks => attack(inner, |_| true).await,
+            SelfTest::Skipped => Found::Contained,
+        };
+        match found {
+            Found::Contained => {
+                tracing::info!(%walls, "templates may be run");
+                inner.metrics.walls(&walls);
+                inner.standing.send_replace(Standing::Holds(walls));
+                return;
+            }
+            Found::Breach(reason) => return refuse(inner, reason),
+            Found::Nothing(PoolError::Walls(reason)) => return refuse(inner, reason),
+            Found::Nothing(error) => {
+                tracing::warn!(%error, "the self-test could not run");
+                sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+/// What every worker that is there says of its walls; waits until there is one.
+async fn walls(inner: &Inner) -> Walls {
+    let mut posted = inner.posted.subscribe();
+    loop {
+        posted.mark_unchanged();
+        let walls = inner.workers().map(|worker| worker.walls()).reduce(Walls::weakest);
+        if let Some(walls) = walls {
+            return walls;
+        }
+        posted.changed().await.expect("the pool keeps the sender");
+    }
+}
+
+fn refuse(inner: &Inner, reason: String) {
+    tracing::error!(target: "security", %reason, "templates are not run");
+    inner.metrics.walls(&Walls::default());
+    inner.standing.send_replace(Standing::Refused(reason));
+}
+
+/// Has the canaries run, beside each other as templates would.
+async fn attack(inner: &Arc<Inner>, which: fn(&Canary) -> bool) -> Found {
+    let canaries = canary::all(inner.config.memory).into_iter().filter(which);
+    let tries = canaries.map(|canary| one(inner, canary));
+    let mut found = stream::iter(tries).buffer_unordered(inner.config.slots());
+    while let Some(found) = found.next().await {
+        if !matches!(found, Found::Contained) {
+            return found;
+        }
+    }
+    Found::Contained
+}
+
+async fn one(inner: &Arc<Inner>, canary: Canary) -> Found {
+    let bounds = Bounds { fuel: 1_000_000, output: 1 << 20 };
+    let terms = Terms { bounds, deadline: Instant::now() + PATIENCE };
+    match inner.render(Job::new(canary.call(), terms, Mode::Render).await).await {
+        Ok(outcome) if canary.is_contained(&outcome) => Found::Contained,
+        Ok(outcome) => {
+            tracing::error!(target: "security", canary = canary.name, ?outcome, "not contained");
+            Found::Breach(format!("the self-test failed: {}", canary.name))
+        }
+        Err(error) => Found::Nothing(error),
+    }
+}

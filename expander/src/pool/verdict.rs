@@ -1,0 +1,206 @@
+//! What a child's words and death mean. All of it is a claim by somebody who may be hostile.
+
+use std::time::Duration;
+
+use expansion::{Call, Fault, Language, Outcome, Rendered};
+use protocol::{Answer, Bounds, Ended, FrameError};
+use rustix::process::Signal;
+
+use crate::config::Config;
+use crate::error::PoolError;
+use crate::printable;
+use crate::worker::End;
+
+/// What a death without a result means.
+#[derive(Debug, PartialEq)]
+pub(super) enum Verdict {
+    /// The template is to blame.
+    Fault(Fault),
+    /// Something else killed it: it may be tried again.
+    Lost,
+    /// Its walls could not be built.
+    Walls(String),
+}
+
+/// Exit codes that say which wall could not be built.
+const WALLS: std::ops::RangeInclusive<i32> = 70..=77;
+
+/// The fault that a limit or a wall found.
+fn fault(kind: &str, message: String) -> Fault {
+    Fault { kind: kind.into(), message, ..Fault::default() }
+}
+
+/// A child ended, by itself, without a result.
+pub(super) fn death(language: Language, end: Option<End>, config: &Config) -> Verdict {
+    let ended = match end {
+        Some(End::Ended(ended)) => ended,
+        // The worker died, or the machine has no room for a process: another worker, or moment, may have.
+        Some(End::Refused(_)) | None => return Verdict::Lost,
+    };
+    let signal = ended.signal.and_then(Signal::from_named_raw);
+    match (ended, signal) {
+        (_, Some(Signal::XCPU)) => Verdict::Fault(too_slow(config.cpu, "processor time")),
+        (_, Some(Signal::SYS)) => {
+            Verdict::Fault(fault("Forbidden", "made a system call that is forbidden".into()))
+        }
+        // Nobody here sent it: the machine ran out of memory, or the worker took its children along.
+        (_, Some(Signal::KILL | Signal::TERM)) => Verdict::Lost,
+        (Ended { signal: Some(number), .. }, signal) => {
+            Verdict::Fault(crash(language, number, signal, config))
+        }
+        (Ended { code: Some(code), .. }, _) if WALLS.contains(&code) => {
+            Verdict::Walls(format!("a wall around the template could not be built (code {code})"))
+        }
+        (Ended { code: None | Some(0), .. }, _) => {
+            Verdict::Fault(fault("NoResult", "ended without a result".into()))
+        }
+        (Ended { code: Some(code), .. }, _) => {
+            Verdict::Fault(fault("NoResult", format!("ended without a result (exit code {code})")))
+        }
+    }
+}
+
+/// Jinja's interpreter is written in a language that does not crash, but it ends its process when memory is refused.
+fn crash(language: Language, number: i32, signal: Option<Signal>, config: &Config) -> Fault {
+    match (language, signal) {
+        (Language::Jinja, Some(Signal::ABORT | Signal::SEGV | Signal::ILL | Signal::BUS)) => {
+            let message =
+                format!("used more memory than the {} MiB that it may have", config.memory);
+            fault("MemoryLimit", message)
+        }
+        _ => fault("Crash", format!("crashed the interpreter (signal {number})")),
+    }
+}
+
+/// A child did not answer in time.
+pub(super) fn late(config: &Config) -> Fault {
+    too_slow(config.wall, "time")
+}
+
+fn too_slow(limit: Duration, what: &str) -> Fault {
+    let message = format!("used more {what} than the {limit:?} that it may have");
+    fault("TimeLimit", message)
+}
+
+/// A child announced a frame that is not taken.
+pub(super) fn unacceptable(error: FrameError) -> Fault {
+    match error {
+        FrameError::TooLong { limit, .. } => {
+            fault("OutputLimit", format!("gave more than the {limit} bytes that it may give"))
+        }
+        FrameError::Empty => fault("InvalidResult", "gave a result that is not valid".into()),
+    }
+}
+
+/// A call is too big to be sent.
+pub(super) fn too_big(limit: usize) -> Fault {
+    let message = format!("a template and its imports are bigger than {limit} bytes");
+    fault("InputLimit", message)
+}
+
+/// Reads the body of a frame.
+pub(super) fn answer(body: &[u8], call: &Call, bounds: &Bounds) -> Outcome {
+    let answer: Answer = match serde_json::from_slice(body) {
+        Ok(answer) => answer,
+        // Lone surrogates, which are text to Python, and nesting without end come out here.
+        Err(error) => {
+            let message = format!("gave a result that is not valid: {error}");
+            return Outcome::Failed(printable::fault(fault("InvalidResult", message), |_| false));
+        }
+    };
+    match Outcome::from(answer) {
+        Outcome::Rendered(Rendered::Text { text, properties, fuel }) => {
+            // Python has no fuel, whatever it says, and nobody has used more than he was given.
+            let fuel = match call.language {
+                Language::Jinja => fuel.min(bounds.fuel),
+                Language::Python => 0,
+            };
+            Outcome::Rendered(Rendered::Text { text, properties, fuel })
+        }
+        Outcome::Failed(told) => {
+            Outcome::Failed(printable::fault(told, |file| call.imports.contains_key(file)))
+        }
+        data => data,
+    }
+}
+
+/// The error for a call that nothing could finish.
+pub(super) fn lost() -> PoolError {
+    PoolError::Unavailable("the worker died, twice".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use expansion::{Import, Imports, Map};
+    use protocol::Ended;
+
+    use super::*;
+
+    fn ended(code: Option<i32>, signal: Option<i32>) -> Option<End> {
+        Some(End::Ended(Ended { id: 1, code, signal, cpu: 0, memory: 0 }))
+    }
+
+    fn kind(language: Language, end: Option<End>) -> String {
+        match death(language, end, &Config::default()) {
+            Verdict::Fault(fault) => fault.kind,
+            other => format!("{other:?}").chars().take_while(|c| c.is_alphabetic()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_death_says_who_is_to_blame() {
+        let python = |code, signal| kind(Language::Python, ended(code, signal));
+        assert_eq!(python(None, Some(24)), "TimeLimit");
+        assert_eq!(python(None, Some(31)), "Forbidden");
+        for crash in [4, 6, 7, 8, 11, 64] {
+            assert_eq!(python(None, Some(crash)), "Crash", "{crash}");
+        }
+        assert_eq!(python(None, Some(9)), "Lost");
+        assert_eq!(python(Some(0), None), "NoResult");
+        assert_eq!(python(Some(1), None), "NoResult");
+        for code in 70..=77 {
+            assert_eq!(python(Some(code), None), "Walls", "{code}");
+        }
+        assert_eq!(kind(Language::Jinja, ended(None, Some(6))), "MemoryLimit");
+        assert_eq!(kind(Language::Jinja, None), "Lost");
+        assert_eq!(kind(Language::Jinja, Some(End::Refused(11))), "Lost");
+    }
+
+    fn call(language: Language) -> Call {
+        let import = Import { path: String::new(), content: "".into() };
+        let imports = Arc::new(Imports::from([("a.py".to_owned(), import)]));
+        let (resource, env) = (Map::new(), Map::new());
+        Call { id: 1, language, template: "a.py".into(), resource, env, imports }
+    }
+
+    fn read(body: &str, language: Language) -> Outcome {
+        answer(body.as_bytes(), &call(language), &Bounds { fuel: 10, output: 1000 })
+    }
+
+    #[test]
+    fn what_a_child_says_is_not_believed() {
+        let text = r#"{"text": {"text": "a: 1", "fuel": 18446744073709551615}}"#;
+        for (language, used) in [(Language::Jinja, 10), (Language::Python, 0)] {
+            match read(text, language) {
+                Outcome::Rendered(Rendered::Text { fuel, .. }) => assert_eq!(fuel, used),
+                other => panic!("{other:?}"),
+            }
+        }
+        let body = r#"{"fault": {"kind": "E\u0007", "message": "\u001b[2J", "frames":
+            [{"file": "/srv/secret", "line": 1}, {"file": "a.py", "line": 2}]}}"#;
+        let Outcome::Failed(fault) = read(body, Language::Python) else { panic!("a fault") };
+        assert_eq!((fault.kind.as_str(), fault.message.as_str()), ("E\\u{7}", "\\u{1b}[2J"));
+        assert_eq!(fault.frames.iter().map(|frame| frame.line).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn a_result_that_is_no_json_is_the_templates_fault() {
+        let deep = format!(r#"{{"data": {{"value": {}"#, "[".repeat(1000));
+        for body in ["", "nonsense", "{}", r#"{"data": {"value": "\ud800"}}"#, &deep] {
+            let Outcome::Failed(fault) = read(body, Language::Python) else { panic!("{body}") };
+            assert_eq!(fault.kind, "InvalidResult", "{body}");
+        }
+    }
+}

@@ -50,9 +50,9 @@ impl Hasher {
     /// Takes the structs apart, so that a new option cannot be forgotten.
     fn options(&mut self, options: &Options) {
         let Options { validate_schemas, outputs, limits } = options;
-        let Limits { depth, resources, calls, rounds, imports, output, input, fuel } = limits;
+        let Limits { depth, resources, calls, rounds, imports, output, input, env, fuel } = limits;
         self.field(&(validate_schemas, outputs));
-        self.field(&(depth, resources, calls, rounds, imports, output, input, fuel));
+        self.field(&(depth, resources, calls, rounds, imports, output, input, env, fuel));
     }
 }
 

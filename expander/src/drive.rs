@@ -5,7 +5,7 @@
 use std::panic::resume_unwind;
 
 use expansion::{
-    Call, Cause, Expanded, Expansion, Failure, Imports, Input, Outcome, Place, Problem, Step,
+    Call, Cause, Expanded, Expansion, Failure, Imports, Input, Outcome, Problem, Step,
 };
 use futures::stream::{self, StreamExt as _};
 use tokio::time::{Instant, timeout_at};
@@ -81,16 +81,7 @@ async fn render(
 }
 
 fn unfetched(FetchError { name, message }: FetchError) -> Failure {
-    Failure::from(Problem {
-        cause: Cause::Import,
-        message,
-        place: Place::default(),
-        file: Some(name),
-        line: None,
-        path: None,
-        trace: Vec::new(),
-        hint: None,
-    })
+    Problem::new(Cause::Import, message).in_file(name).into()
 }
 
 /// An expansion, and how much it has been given: steps of big ones go to threads that may take their time.

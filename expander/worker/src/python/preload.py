@@ -1,0 +1,83 @@
+"""What is loaded before the first template: allowed modules, what they load lazily, and nothing afterwards.
+
+Runs once in the zygote, while files may still be read. It is no wall: whoever walks from module to module reaches
+everything that is loaded, and none of it can do anything, since the system calls are refused.
+"""
+
+import sys
+
+# PyYAML has a faster half in C, and hashlib one in OpenSSL. Without them there is less code in reach of a template,
+# and the same templates run everywhere.
+sys.modules["_hashlib"] = None
+sys.modules["yaml._yaml"] = None
+
+# What a template may import, by the first part of the name.
+ALLOWED = frozenset(
+    """__future__ abc base64 binascii bisect calendar collections contextlib copy dataclasses datetime decimal enum
+    fractions functools hashlib heapq hmac html io ipaddress itertools json math numbers operator pprint random re six
+    statistics string struct textwrap time types typing unicodedata urllib uuid yaml zlib""".split()
+)
+
+# What those load when they are first used, and could not load any more.
+LAZY = """_strptime atexit collections.abc linecache traceback html.parser html.entities json.decoder json.encoder
+    urllib.parse stringprep encodings.ascii encodings.latin_1 encodings.utf_8 encodings.utf_8_sig encodings.utf_16
+    encodings.utf_16_le encodings.utf_16_be encodings.utf_32 encodings.utf_32_le encodings.utf_32_be encodings.cp1252
+    encodings.idna encodings.punycode encodings.hex_codec encodings.base64_codec encodings.unicode_escape
+    encodings.raw_unicode_escape encodings.rot_13""".split()
+
+
+def load():
+    """Imports everything, and uses once what fills caches of its own at the first use."""
+    for name in sorted(ALLOWED) + LAZY:
+        __import__(name)
+    modules = sys.modules
+    for encoding in ("ascii", "latin-1", "utf-8-sig", "utf-16", "utf-32", "cp1252", "idna"):
+        "warm".encode(encoding).decode(encoding)
+    modules["datetime"].datetime.strptime("2016-01-04", "%Y-%m-%d").strftime("%Y")
+    modules["json"].loads(modules["json"].dumps({"a": [1, 2.5, None, True]}, indent=1))
+    modules["hashlib"].sha256(b"").hexdigest() + modules["hashlib"].md5(b"").hexdigest()
+    modules["yaml"].safe_load(modules["yaml"].safe_dump({"a": [1, "b", {"c": None}]}))
+    modules["yaml"].dump({"a": [1, 2.5]}, default_flow_style=False)
+    modules["re"].compile(r"(?i)^a+[b-c]{2,}\b").match("aabc")
+    modules["decimal"].Decimal("1.1") + 1
+    modules["ipaddress"].ip_network("10.0.0.0/8")
+
+
+def seal():
+    """Ends importing, and takes the machine's paths off the modules: `repr(json)` would show them."""
+    import gc
+    import posix
+
+    posix.environ.clear()
+    if "os" in sys.modules:
+        sys.modules["os"].environ._data.clear()
+    sys.meta_path[:] = []
+    sys.path[:] = []
+    sys.path_hooks[:] = []
+    sys.path_importer_cache.clear()
+    sys.argv = [""]
+    for name in ("prefix", "exec_prefix", "base_prefix", "base_exec_prefix", "_stdlib_dir", "executable"):
+        setattr(sys, name, "")
+    for module in list(sys.modules.values()):
+        blank(module)
+    for name in ("stdin", "stdout", "stderr"):
+        setattr(sys, name, None)
+        setattr(sys, "__%s__" % name, None)
+    gc.collect()
+    gc.freeze()
+
+
+def blank(module):
+    """One module's paths. Frozen and built-in modules have none, and a few forbid to be written to."""
+    if module is None:
+        return
+    for name in ("__file__", "__cached__"):
+        if getattr(module, name, None) is not None:
+            setattr(module, name, "")
+    if getattr(module, "__path__", None) is not None:
+        module.__path__ = []
+    spec = getattr(module, "__spec__", None)
+    if spec is not None and getattr(spec, "has_location", False):
+        spec.origin = spec.cached = None
+        spec.submodule_search_locations = None
+        spec.loader = module.__loader__ = None

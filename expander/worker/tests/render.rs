@@ -1,0 +1,175 @@
+//! What templates give, and how they fail, through the real worker.
+
+#[allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+mod rig;
+
+use expansion::{Language, Value};
+use protocol::{Answer, Mode, Notice, Order};
+use rig::{Worker, ask, exchange, python, template};
+
+#[test]
+fn a_template_is_rendered_with_its_context_and_helpers() {
+    let source = "
+import yaml
+import helpers.names
+def GenerateConfig(context):
+  context.properties['seen'] = True
+  names = [helpers.names.name(context.env, i) for i in xrange(context.properties['size'])]
+  return yaml.dump({'resources': [{'name': n, 'type': context.imports['kind.txt']} for n in names]})
+";
+    let helper =
+        "def name(env, i):\n  return '-'.join([v for k, v in env.iteritems()] + [str(i)])\n";
+    let files = [("t.py", source), ("helpers/names.py", helper), ("kind.txt", "Pod")];
+    let answer = Worker::start(&[]).answer(&ask(Language::Python, &files));
+    let Answer::Text { text, properties, .. } = answer else { panic!("{answer:?}") };
+    assert_eq!(text, "resources:\n- name: d-n-0\n  type: Pod\n- name: d-n-1\n  type: Pod\n");
+    assert_eq!(properties, Some(Value::from_json(r#"{"size":2,"seen":true}"#).unwrap()));
+}
+
+#[test]
+fn only_data_comes_back() {
+    let mut worker = Worker::start(&[]);
+    let mut value = |result: &str| match worker.answer(&python(&template(result))) {
+        Answer::Data { value, .. } => value.to_json(),
+        Answer::Fault(fault) => fault.message,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        value(
+            "import datetime\nreturn {1: (2, {'b', 'a'}), 'd': datetime.date(2016, 1, 4), 'n': None}"
+        ),
+        r#"{"1":[2,["a","b"]],"d":"2016-01-04","n":null}"#
+    );
+    assert_eq!(
+        value("return [1]"),
+        "Python expansion must return dict, str or unicode type, but was <class 'list'>"
+    );
+    assert!(value("return {'a': 2 ** 64}").contains("64 bits"));
+    assert!(value("return {'a': float('nan')}").contains("nan"));
+    assert!(value(r"return {'a': '\ud800'}").contains("not Unicode"));
+    assert!(value("a = {}\na['a'] = a\nreturn a").contains("holds itself"));
+    assert!(value("return {'a': object()}").contains("not data"));
+}
+
+#[test]
+fn a_fault_names_files_and_lines_and_no_path_of_the_machine() {
+    let mut worker = Worker::start(&[]);
+    let fault =
+        worker.fault("import yaml\ndef generate_config(c):\n  return yaml.safe_load('a: [')\n");
+    assert_eq!(fault.kind, "ParserError");
+    let own = &fault.frames[0];
+    assert_eq!(
+        (own.file.as_str(), own.line, own.function.as_str()),
+        ("t.py", 3, "generate_config")
+    );
+    assert_eq!(own.text, "return yaml.safe_load('a: [')");
+    assert!(fault.frames[1..].iter().all(|frame| frame.file.starts_with("<python:yaml")));
+    let shown = format!("{fault:?}");
+    assert!(!shown.contains("/usr") && !shown.contains("formwork"), "{shown}");
+
+    let fault = worker.fault("x = 1\nprint 'old'\n");
+    assert_eq!((fault.kind.as_str(), fault.frames[0].line), ("SyntaxError", 2));
+    assert!(fault.hint.unwrap().contains("Python 2"));
+    let fault = worker.fault(&template(r"raise ValueError('\x1b[2Jred\nline')"));
+    assert_eq!(fault.message, r"\x1b[2Jred line");
+    assert!(worker.fault("x = 1\n").message.contains("GenerateConfig"));
+}
+
+#[test]
+fn the_same_call_gives_the_same_bytes_in_any_worker() {
+    let source = template(
+        "import random, time, datetime, hashlib
+return {'r': random.random(), 't': time.time(), 'd': str(datetime.datetime.now()), 'l': time.strftime('%H:%M %Z'),
+  's': [x for x in {'a', 'b', 'c', 'd'}], 'h': hash('x'), 'm': hashlib.md5(b'x').hexdigest(), 'p': time.monotonic(),
+  'q': random.Random().random()}",
+    );
+    let render = |worker: &mut Worker| match worker.answer(&python(&source)) {
+        Answer::Data { value, .. } => value.to_json(),
+        other => panic!("{other:?}"),
+    };
+    let mut first = Worker::start(&[]);
+    let once = render(&mut first);
+    assert!(once.contains(r#""t":1451606400.0"#) && once.contains("00:00 UTC"), "{once}");
+    assert_eq!(render(&mut first), once);
+    assert_eq!(render(&mut Worker::start(&["--no-namespaces"])), once);
+}
+
+#[test]
+fn nothing_is_left_of_a_call_for_the_next() {
+    let mut worker = Worker::start(&[]);
+    let source =
+        template("import json\nold = getattr(json, 'mark', 0)\njson.mark = 1\nreturn {'old': old}");
+    for _ in 0..2 {
+        let Answer::Data { value, .. } = worker.answer(&python(&source)) else { panic!() };
+        assert_eq!(value.to_json(), r#"{"old":0}"#);
+    }
+}
+
+#[test]
+fn more_than_may_be_answered_is_a_fault_and_not_an_answer() {
+    let mut ask = python(&template("return 'x' * 5000"));
+    ask.bounds.output = 4096;
+    let answer = Worker::start(&[]).answer(&ask);
+    assert!(matches!(&answer, Answer::Fault(fault) if fault.kind == "OutputLimit"), "{answer:?}");
+}
+
+#[test]
+fn python_2_is_translated_by_a_worker_that_was_started_for_it() {
+    let mut old = python("def f(d):\n  print d, 0644\n  raise E, 'x'\n");
+    old.mode = Mode::Convert;
+    let answer = Worker::start(&["--convert"]).answer(&old);
+    let Answer::Text { text, .. } = answer else { panic!("{answer:?}") };
+    assert_eq!(text, "def f(d):\n  print(d, 0o644)\n  raise E('x')\n");
+    let answer = Worker::start(&[]).answer(&old);
+    assert!(matches!(&answer, Answer::Fault(fault) if fault.kind == "Unsupported"), "{answer:?}");
+}
+
+#[test]
+fn a_session_takes_many_calls_of_jinja_and_none_of_python() {
+    let mut worker = Worker::start(&[]);
+    let (mut channel, _pidfd) = worker.child(true);
+    for _ in 0..3 {
+        let ask = ask(Language::Jinja, &[("t.jinja", "a: {{ name }}")]);
+        assert!(exchange(&mut channel, &ask).is_some());
+    }
+    let answer = exchange(&mut channel, &python("def GenerateConfig(c): return {}\n"));
+    assert!(
+        matches!(&answer, Some(Answer::Fault(fault)) if fault.kind == "Internal"),
+        "{answer:?}"
+    );
+    drop(channel);
+    assert_eq!(worker.ended().code, Some(0));
+}
+
+#[test]
+fn the_worker_answers_pings_and_ends_when_it_is_told_to() {
+    let mut worker = Worker::start(&[]);
+    worker.order(Order::Ping, None);
+    assert_eq!(worker.notice().0, Notice::Pong);
+    worker.order(Order::Quit, None);
+    assert!(worker.try_notice().unwrap().is_none());
+    assert!(worker.process.wait().unwrap().success());
+}
+
+#[test]
+fn two_hundred_calls_leave_no_descriptor_and_no_child_behind() {
+    let mut worker = Worker::start(&["--no-namespaces"]);
+    let process = format!("/proc/{}", worker.process.id());
+    let mut memory = Vec::new();
+    for _ in 0..2 {
+        for _ in 0..100 {
+            worker.answer(&python("def GenerateConfig(c): return {}\n"));
+        }
+        let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
+        let line = |name: &str| {
+            status.lines().find(|line| line.starts_with(name)).map(str::to_owned).unwrap()
+        };
+        // Who is not root may not look at the descriptors of a process that cannot be dumped.
+        let descriptors = std::fs::read_dir(format!("{process}/fd")).map(Iterator::count).ok();
+        memory.push((line("VmData"), descriptors, line("Threads")));
+        let children =
+            std::fs::read_to_string(format!("{process}/task/{}/children", worker.process.id()));
+        assert_eq!(children.unwrap_or_default().trim(), "");
+    }
+    assert_eq!(memory[0], memory[1]);
+}

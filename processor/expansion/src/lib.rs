@@ -8,14 +8,19 @@
 //! Start at `expand`.
 
 mod call;
+mod circle;
 mod configuration;
 mod error;
 mod expand;
+mod graph;
 pub mod imports;
 pub mod jinja;
 mod layout;
 mod limits;
+mod outputs;
+mod reference;
 mod schema;
+mod scope;
 mod tree;
 mod value;
 

@@ -10,9 +10,9 @@ use super::resource::{self, Type};
 use super::{Expansion, Stage};
 use crate::call::{Call, Imports, Language, Outcome};
 use crate::error::{Cause, Failure, Problem, shown};
-use crate::layout;
 use crate::tree::Tree;
 use crate::value::Value;
+use crate::{graph, layout, outputs};
 
 impl Expansion {
     /// Asks for the types that may be found elsewhere, if there are any, and goes on otherwise.
@@ -194,6 +194,11 @@ impl Expansion {
 
     /// The result of a tree that is complete.
     fn result(&mut self) -> Result<super::Expanded, Failure> {
+        if self.outputs {
+            let budget = &mut self.budget;
+            outputs::resolve(&mut self.tree, &mut |bytes| budget.output(bytes))?;
+        }
+        graph::check(&mut self.tree)?;
         let expanded = layout::expanded(std::mem::replace(&mut self.tree, Tree::new()));
         let size: usize = expanded.resources.iter().map(Value::size).sum();
         let limit = self.budget.limits.output;

@@ -305,3 +305,36 @@ fn outputs_are_carried_unless_they_are_switched_off() {
     assert_eq!(expanded.outputs, []);
     assert_eq!(expanded.layout[0].get("outputs"), None);
 }
+
+#[test]
+fn references_are_replaced_when_everything_is_rendered() {
+    let files = [("t.jinja", "resources: [{name: x, type: P}]\noutputs: [{name: n, value: 80}]")];
+    let configuration = "resources:\n- name: c\n  type: P\n  properties: {port: $(ref.a.n)}\n\
+                         - {name: a, type: t.jinja}\noutputs: [{name: all, value: $(ref.a)}]\n";
+    let expanded = run(input(configuration, &files), |_| {}).unwrap();
+    let port = expanded.resources[0].get("properties").map(Value::to_json);
+    assert_eq!(port.as_deref(), Some(r#"{"port":80}"#));
+    assert_eq!(expanded.outputs[0].value.to_json(), r#"{"n":80}"#);
+    assert_eq!(
+        refused(input(&configuration.replace("a.n", "a.x"), &files)),
+        ["config:2: properties.port: No value found. Reference: $(ref.a.x) (in config > c)"]
+    );
+    let limits = Limits { output: configuration.len() + 150, ..Limits::default() };
+    let many =
+        configuration.replace("$(ref.a.n)", &format!("[{}]", "$(ref.a.n)$(ref.a.n),".repeat(5)));
+    let options = Options { limits, ..Options::default() };
+    let problems = refused(Input { options, ..input(&many, &files) });
+    assert!(problems[0].contains("(limit: output)"), "{problems:?}");
+}
+
+#[test]
+fn resources_that_need_each_other_are_refused_and_names_that_nobody_has_are_odd() {
+    let mut configuration =
+        "resources:\n- {name: a, type: P, properties: {v: $(ref.b.v)}}\n".to_owned();
+    let expanded = run(input(&configuration, &[]), |_| {}).unwrap();
+    let warnings: Vec<_> = expanded.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["$(ref.b.v) refers to a resource that is not there (in config > a)"]);
+    configuration.push_str("- {name: b, type: P, properties: {v: $(ref.a.v)}}\n");
+    let circle = "config:2: Resources need each other in a circle: a -> b -> a (in config > a)";
+    assert_eq!(refused(input(&configuration, &[])), [circle]);
+}

@@ -10,11 +10,19 @@
 mod context;
 mod environment;
 mod fault;
+#[expect(clippy::needless_pass_by_value, reason = "the engine hands arguments over")]
+mod filters;
+#[expect(clippy::needless_pass_by_value, reason = "the engine hands arguments over")]
+mod globals;
 mod methods;
 mod output;
+mod percent;
 mod print;
+mod source;
 #[cfg(test)]
 mod tests;
+
+use std::panic::{self, AssertUnwindSafe};
 
 use crate::call::{Call, Fault, Rendered};
 
@@ -23,6 +31,12 @@ use crate::call::{Call, Fault, Rendered};
 /// # Errors
 /// When the template is at fault or a bound is met: `TimeLimit` for fuel, `OutputLimit` for text.
 pub fn render(call: &Call, fuel: u64, output: usize) -> Result<Rendered, Fault> {
+    // The engine has arithmetic that can overflow; nothing of a call outlives its failure.
+    panic::catch_unwind(AssertUnwindSafe(|| run(call, fuel, output)))
+        .unwrap_or_else(|_| Err(fault::panicked()))
+}
+
+fn run(call: &Call, fuel: u64, output: usize) -> Result<Rendered, Fault> {
     let environment = environment::environment(call, fuel);
     let mut text = output::Bounded::new(output);
     let captured = environment

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
-use super::{methods, print};
+use super::{filters, globals, methods, print, source};
 use crate::call::Call;
 
 static BASE: LazyLock<Environment<'static>> = LazyLock::new(base);
@@ -16,6 +16,8 @@ fn base() -> Environment<'static> {
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_unknown_method_callback(methods::call);
     environment.set_formatter(print::print);
+    filters::add(&mut environment);
+    globals::add(&mut environment);
     // Only so that errors name what is undefined.
     environment.set_debug(true);
     environment
@@ -25,8 +27,9 @@ fn base() -> Environment<'static> {
 pub(super) fn environment(call: &Call, fuel: u64) -> Environment<'static> {
     let mut environment = BASE.clone();
     let imports = Arc::clone(&call.imports);
-    environment
-        .set_loader(move |name| Ok(imports.get(name).map(|import| String::from(&*import.content))));
+    environment.set_loader(move |name| {
+        Ok(imports.get(name).map(|import| source::prepare(&import.content).into_owned()))
+    });
     // The engine counts with a sign.
     environment.set_fuel(Some(fuel.min(i64::MAX.unsigned_abs())));
     environment

@@ -1,5 +1,7 @@
 //! What templates give, and how they fail.
 
+mod expressions;
+
 use std::sync::Arc;
 
 use super::render;
@@ -91,4 +93,76 @@ fn fuel_is_counted_and_the_same_each_time() {
     assert!((20..200).contains(fuel), "{fuel}");
     assert_eq!(render(&call, *fuel + 1, 1000).unwrap(), first);
     assert_eq!(render(&call, *fuel, 1000).unwrap_err().kind, "TimeLimit");
+}
+
+#[test]
+fn a_panic_of_the_engine_is_a_fault() {
+    // Overflows where arithmetic is checked, and gives nothing where it is not.
+    let call = call(&[("t.jinja", "{{ [1, 2][0:5:-1]|list }}")], "{}");
+    match render(&call, 1000, 1000) {
+        Ok(Rendered::Text { text, .. }) => assert_eq!(text, "[]"),
+        Err(fault) => assert_eq!(fault.kind, "InternalError"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn whoever_changes_a_list_is_told_what_to_do() {
+    let fault = failure(&[("t.jinja", "{% if [].append(1) %}{% endif %}")], "{}");
+    assert_eq!(fault.message, "'list object' has no attribute 'append'");
+    assert!(fault.hint.unwrap().contains("namespace"));
+}
+
+#[test]
+fn failures_have_the_names_and_words_of_jinja() {
+    for (template, kind, message) in [
+        ("{{ nope.x }}", "UndefinedError", "'nope' is undefined"),
+        ("{{ properties.a.b }}", "UndefinedError", "'properties.a' is undefined"),
+        ("{{ nope() }}", "UndefinedError", "'nope' is undefined"),
+        ("{{ nope + 1 }}", "UndefinedError", "'nope' is undefined"),
+        ("{{ 'a'.nope() }}", "UndefinedError", "'str object' has no attribute 'nope'"),
+        ("{{ env.nope() }}", "UndefinedError", "'dict object' has no attribute 'nope'"),
+        ("{{ 1|nope }}", "TemplateAssertionError", "no filter named 'nope'"),
+        ("{{ 1 is nope }}", "TemplateAssertionError", "no test named 'nope'"),
+        ("{% do x %}", "TemplateSyntaxError", "Encountered unknown tag 'do'."),
+        (
+            "{% for x in [] %}{% break %}{% endfor %}",
+            "TemplateSyntaxError",
+            "Encountered unknown tag 'break'.",
+        ),
+        ("{{ 'a", "TemplateSyntaxError", "unexpected end of string"),
+        ("{% include 'nope' %}", "TemplateNotFound", "nope"),
+        (
+            "{% include ['a', 'b'] %}",
+            "TemplateNotFound",
+            "none of the templates given were found: ['a', 'b']",
+        ),
+        ("{% extends \"it's\" %}", "TemplateNotFound", "it's"),
+        ("{{ 1 / 0 }}", "ZeroDivisionError", "division by zero"),
+        ("{{ 1 % 0 }}{{ env }}", "ZeroDivisionError", "division by zero"),
+        ("{{ name|length % 0 }}", "ZeroDivisionError", "division by zero"),
+        ("{{ 6 is divisibleby(0) }}", "ZeroDivisionError", "division by zero"),
+        (
+            "{{ 2 ** 127 }}",
+            "OverflowError",
+            "unable to calculate 2 ** 127: integers end at 128 bits",
+        ),
+        ("{{ 'a' + 1 }}", "TypeError", "unsupported operand type(s) for +: 'str' and 'number'"),
+        (
+            "{{ [1]|random }}",
+            "Forbidden",
+            "random is not available: one configuration has one result",
+        ),
+        ("{{ 'a'|center(999999999) }}", "TypeError", "the text would be too long"),
+    ] {
+        let fault = failure(&[("t.jinja", template)], "{}");
+        assert_eq!((&*fault.kind, &*fault.message), (kind, message), "{template}");
+    }
+}
+
+#[test]
+fn messages_have_no_control_characters_and_an_end() {
+    let fault = failure(&[("t.jinja", "{% include 'a\\n\u{1b}' ~ 'x' * 5000 %}")], "{}");
+    assert!(fault.message.starts_with("a\\n\\x1bxx"), "{}", fault.message);
+    assert!(fault.message.len() < 1100);
 }

@@ -37,6 +37,12 @@ struct Check {
 pub struct Health {
     checks: Arc<RwLock<Vec<Check>>>,
     informers: Arc<RwLock<Vec<Informer>>>,
+    notes: Arc<RwLock<Vec<Note>>>,
+}
+
+struct Note {
+    name: &'static str,
+    text: Box<dyn Fn() -> String + Send + Sync>,
 }
 
 struct Informer {
@@ -115,6 +121,13 @@ impl Health {
         });
     }
 
+    /// Adds a line to what `/readyz?verbose` shows: something to know about this server that keeps no request away from
+    /// it. `text` is one line, asked for whenever somebody looks, and fit to be seen by whoever may look.
+    pub fn add_note(&self, name: &'static str, text: impl Fn() -> String + Send + Sync + 'static) {
+        let note = Note { name, text: Box::new(text) };
+        self.notes.write().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
     fn of(&self, endpoint: Endpoint) -> Vec<Check> {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         checks.iter().filter(|check| endpoint.asks(check.scope)).cloned().collect()
@@ -163,6 +176,12 @@ impl Health {
                 report,
                 "warn: some health checks cannot be excluded: no matches for {names}"
             );
+        }
+        if endpoint == Endpoint::Readyz {
+            let notes = self.notes.read().unwrap_or_else(PoisonError::into_inner);
+            for Note { name, text } in notes.iter() {
+                let _ = writeln!(report, "[i]{name} {}", text());
+            }
         }
         let name = endpoint.name();
         if failed {
@@ -252,6 +271,20 @@ mod tests {
         let one = health.answer_one(Endpoint::Readyz, "informer-sync").await.unwrap();
         let body = one.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(body, "internal server error: not yet synced: settings\n");
+    }
+
+    #[tokio::test]
+    async fn a_note_is_shown_where_readiness_is_and_fails_nothing() {
+        let health = Health::new();
+        health.add_note("engine", || "cold".to_owned());
+        for (endpoint, want) in [
+            (Endpoint::Readyz, "[+]ping ok\n[i]engine cold\nreadyz check passed\n"),
+            (Endpoint::Livez, "[+]ping ok\nlivez check passed\n"),
+        ] {
+            let response = health.answer(endpoint, &Query::parse("verbose")).await;
+            assert_eq!(response.status(), 200);
+            assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), want);
+        }
     }
 
     #[tokio::test]

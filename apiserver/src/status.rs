@@ -43,7 +43,7 @@ pub enum Reason {
     InternalError,
     /// 500: the store cannot be reached now; worth another try.
     ServerTimeout,
-    /// 503: starting or stopping.
+    /// 503: starting or stopping, or without something that is needed.
     ServiceUnavailable,
     /// 504: the deadline passed, or the revision asked for is not there yet.
     Timeout,
@@ -378,6 +378,11 @@ impl Error {
             .retry_after(1)
     }
 
+    /// 429 because something that is needed is busy, and will be for so many seconds.
+    pub fn busy(what: impl fmt::Display, seconds: u32) -> Self {
+        Self::new(Reason::TooManyRequests, what.to_string()).retry_after(seconds.max(1))
+    }
+
     /// 500 with what went wrong; never with anybody's data.
     pub fn internal(what: impl fmt::Display) -> Self {
         Self::new(Reason::InternalError, format!("Internal error occurred: {what}"))
@@ -386,6 +391,11 @@ impl Error {
     /// 500 because the store is out of reach.
     pub fn storage_unavailable(what: impl fmt::Display) -> Self {
         Self::new(Reason::ServerTimeout, format!("storage is unavailable: {what}")).retry_after(2)
+    }
+
+    /// 503 because something that is needed is not there now.
+    pub fn unavailable(what: impl fmt::Display) -> Self {
+        Self::new(Reason::ServiceUnavailable, what.to_string()).retry_after(1)
     }
 
     /// 503 while stopping.

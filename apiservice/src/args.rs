@@ -2,6 +2,7 @@
 
 mod audit;
 mod duration;
+mod expansion;
 mod identity;
 mod registration;
 mod serve;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub use audit::Audit;
+pub use expansion::Expansion;
 pub use identity::{Authentication, Authorization, RequestHeader};
 pub use registration::{Registration, Service};
 pub use serve::{Listening, Serve};

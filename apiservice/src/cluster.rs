@@ -13,6 +13,7 @@ use anyhow::Result;
 use apiserver::admission::{Admission, NamespaceLifecycle, Namespaces};
 
 use crate::args::{Serve, Uninstall};
+use crate::engine::Engine;
 use crate::foundation::Foundation;
 use crate::groups::groups;
 use crate::register::{self, GroupVersion, Registration};
@@ -53,7 +54,7 @@ pub(crate) async fn serve(serve: &Serve) -> Result<()> {
 pub(crate) async fn uninstall(uninstall: &Uninstall) -> Result<()> {
     let client = client::connect(uninstall.kubeconfig.as_deref()).await?;
     let service = registration::service(&uninstall.service);
-    let served = GroupVersion::all(&groups());
+    let served = GroupVersion::all(&groups(&Engine::absent()));
     for done in register::uninstall(&client, &service, &served).await? {
         println!("{done}");
     }

@@ -29,6 +29,8 @@ use apiserver::version::Version;
 use tokio::net::TcpListener;
 
 use crate::args::{self, Serve, Storage};
+use crate::compat;
+use crate::engine::Engine;
 use crate::groups::groups;
 use crate::signals;
 
@@ -43,10 +45,13 @@ pub(crate) struct Foundation<'a> {
     audit: Option<Arc<Audit>>,
     backend: Arc<dyn Backend>,
     store: Store,
+    engine: Engine,
+    /// Where Deployment Manager's own paths are asked for, if they are served.
+    compat: Option<TcpListener>,
 }
 
 impl<'a> Foundation<'a> {
-    /// Opens the store and reads it.
+    /// Opens the store and reads it, and starts what expansions run on.
     ///
     /// # Errors
     /// When the store cannot be opened, belongs to another process, or cannot be read.
@@ -59,7 +64,13 @@ impl<'a> Foundation<'a> {
         let store = Store::new(Arc::new(cache), Arc::new(System));
         let health = health(&serve.storage, &backend);
         let audit = audit(&serve.audit, &metrics)?;
-        Ok(Self { serve, version, metrics, health, audit, backend, store })
+        let compat = match serve.expansion.dm_compat_address {
+            Some(address) => Some(compat::listen(address).await?),
+            None => None,
+        };
+        let engine = Engine::start(&serve.expansion)?;
+        engine.report(&health, &metrics);
+        Ok(Self { serve, version, metrics, health, audit, backend, store, engine, compat })
     }
 
     /// Everything that is served, before the filters. Writes have to pass `admission`.
@@ -67,7 +78,7 @@ impl<'a> Foundation<'a> {
         let git_version = self.version.git_version.clone();
         let info = Info { title: "Formwork".to_owned(), version: git_version };
         let store = self.store.clone().guarded_by(admission.observed_by(&self.metrics));
-        Api::new(groups(), store, &info).observed_by(&self.metrics)
+        Api::new(groups(&self.engine), store, &info).observed_by(&self.metrics)
     }
 
     /// `dispatch` behind the filters.
@@ -120,6 +131,8 @@ impl<'a> Foundation<'a> {
             tokio::spawn(Compactor::new(&self.backend, clock, retention).run());
         }
         let (stop, stop_at_once) = signals::stop().context("listen to signals")?;
+        let compat =
+            self.compat.map(|listener| compat::Serving::start(listener, self.engine.clone()));
         tracing::info!("serving on https://{}", listener.local_addr()?);
         Server::new(chain, certificate)
             .shutdown_delay(self.serve.shutdown_delay_duration)
@@ -127,6 +140,10 @@ impl<'a> Foundation<'a> {
             .serve(listener, stop)
             .await
             .context("serve")?;
+        if let Some(compat) = compat {
+            compat.stop().await;
+        }
+        self.engine.stop().await;
         tracing::info!("stopped");
         Ok(())
     }

@@ -4,10 +4,11 @@
 use apiserver::resource::{ApiGroup, ApiVersion};
 use processor::Dialect;
 
-use crate::registry::{processedtemplates, templates};
+use crate::engine::Engine;
+use crate::registry::{expansions, processedtemplates, templates};
 
-/// Every API group that is served.
-pub fn groups() -> Vec<ApiGroup> {
+/// Every API group that is served. What has to be expanded, `engine` expands.
+pub fn groups(engine: &Engine) -> Vec<ApiGroup> {
     vec![
         group(
             "template.openshift.io",
@@ -25,6 +26,7 @@ pub fn groups() -> Vec<ApiGroup> {
                 templates::resource(Dialect::Proposal),
             ],
         ),
+        group("dm.formwork.dev", "v1alpha1", vec![expansions::resource(engine)]),
     ]
 }
 
@@ -43,7 +45,7 @@ mod tests {
 
     #[test]
     fn every_resource_is_of_the_group_that_serves_it() {
-        for group in groups() {
+        for group in groups(&Engine::absent()) {
             for version in &group.versions {
                 for resource in &version.resources {
                     assert_eq!(resource.definition.group, group.name);

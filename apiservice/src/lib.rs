@@ -9,6 +9,9 @@ pub mod registry;
 
 pub mod register;
 
+mod compat;
+mod engine;
+
 pub mod args;
 mod certificates;
 mod cluster;

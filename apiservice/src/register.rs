@@ -340,17 +340,23 @@ mod tests {
         assert_eq!(backoff(100), RETRY_AT_MOST);
     }
 
+    fn all() -> Vec<GroupVersion> {
+        GroupVersion::all(&crate::groups::groups(&crate::engine::Engine::absent()))
+    }
+
     #[test]
     fn every_version_of_every_group_has_an_api_service() {
-        let names: Vec<_> =
-            GroupVersion::all(&crate::groups::groups()).iter().map(GroupVersion::name).collect();
-        assert_eq!(names, ["v1.template.openshift.io", "v1alpha1.formwork.dev"]);
+        let names: Vec<_> = all().iter().map(GroupVersion::name).collect();
+        let want =
+            ["v1.template.openshift.io", "v1alpha1.formwork.dev", "v1alpha1.dm.formwork.dev"];
+        assert_eq!(names, want);
     }
 
     #[test]
     fn the_first_group_of_the_table_precedes_the_others() {
-        let all = GroupVersion::all(&crate::groups::groups());
-        let preceding: Vec<_> = all.iter().map(|served| (served.group, served.precedes)).collect();
-        assert_eq!(preceding, [("template.openshift.io", 1), ("formwork.dev", 0)]);
+        let preceding: Vec<_> =
+            all().iter().map(|served| (served.group, served.precedes)).collect();
+        let want = [("template.openshift.io", 2), ("formwork.dev", 1), ("dm.formwork.dev", 0)];
+        assert_eq!(preceding, want);
     }
 }

@@ -126,6 +126,8 @@ fn the_server_may_do_what_it_does_and_no_more(kubectl: &Kubectl) -> Result<()> {
         create      apiregistration.k8s.io/apiservices          -               v1alpha1.formwork.dev
         patch       apiregistration.k8s.io/apiservices          -               v1alpha1.formwork.dev
         delete      apiregistration.k8s.io/apiservices          -               v1.template.openshift.io
+        patch       apiregistration.k8s.io/apiservices          -               v1alpha1.dm.formwork.dev
+        delete      apiregistration.k8s.io/apiservices          -               v1alpha1.dm.formwork.dev
         get         rbac.authorization.k8s.io/clusterroles      -               formwork
         create      /secrets                                    formwork-system -
         get         /secrets                                    formwork-system formwork-serving-ca
@@ -183,6 +185,12 @@ fn users_may_do_what_their_roles_say(kubectl: &Kubectl) -> Result<()> {
         "create processed",
         "create processedtemplates",
     ];
+    let expanding =
+        |user: &str| may(kubectl, user, &[], "create dm.formwork.dev/expansions default -");
+    for user in ["admin", "edit"] {
+        await_that(|| expanding(user), &format!("{user}: create expansions"))?;
+    }
+    ensure!(!expanding("view")?, "view: create expansions");
     for group in TEMPLATES {
         let check = |user: &str, what: &str, namespace: &str| {
             let (verb, part) = what.split_once(' ').context("a verb and what")?;

@@ -28,7 +28,8 @@ const MANIFESTS: &[&str] = &[
 ];
 
 /// The APIServices that it registers.
-pub const API_SERVICES: &[&str] = &["v1.template.openshift.io", "v1alpha1.formwork.dev"];
+pub const API_SERVICES: &[&str] =
+    &["v1.template.openshift.io", "v1alpha1.formwork.dev", "v1alpha1.dm.formwork.dev"];
 
 /// What replicas keep their objects in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::duration::parse as duration;
-use super::{Audit, Authentication, Authorization, Registration, Storage};
+use super::{Audit, Authentication, Authorization, Expansion, Registration, Storage};
 
 /// How to serve.
 #[derive(Debug, clap::Args)]
@@ -41,6 +41,10 @@ pub struct Serve {
     /// What is written down about requests.
     #[command(flatten)]
     pub audit: Audit,
+
+    /// What templates of Deployment Manager run in, and what they may take.
+    #[command(flatten)]
+    pub expansion: Expansion,
 
     /// Requests that only read, at once; 0 for no bound.
     #[arg(long, value_name = "N", default_value_t = 400)]
@@ -98,6 +102,8 @@ pub struct Listening {
 mod tests {
     use clap::Parser as _;
 
+    use expander::Layer;
+
     use crate::args::{Args, Command, Serve};
 
     fn serve(flags: &str) -> Result<Box<Serve>, clap::Error> {
@@ -116,6 +122,10 @@ mod tests {
         assert_eq!((serve.listening.bind_address, serve.listening.secure_port), (None, 8443));
         assert!(serve.storage.etcd.etcd_servers.is_empty());
         assert!(serve.registration.publish_api_services);
+        let expansion = &serve.expansion;
+        assert_eq!(expansion.expander_minimum, [Layer::Seccomp, Layer::NoNewPrivs, Layer::Rlimits]);
+        assert!(expansion.template_allowed_hosts.is_empty());
+        assert_eq!(expansion.dm_compat_address, None);
     }
 
     #[test]
@@ -129,13 +139,16 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_a_cluster_takes_no_flags_of_one() {
+    fn flags_that_do_not_go_together_are_refused() {
         for flags in [
             "--standalone --kubeconfig k",
             "--standalone --etcd-servers http://a:2379",
             "--standalone --tls-cert-file c --tls-private-key-file k",
             "--tls-cert-file c",
             "--cert-manager-certificate ns/name",
+            "--standalone --dm-compat-address 0.0.0.0:8080",
+            "--standalone --template-allow-private-addresses",
+            "--standalone --expander-minimum apparmor",
         ] {
             assert!(serve(flags).is_err(), "{flags}");
         }

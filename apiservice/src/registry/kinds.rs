@@ -1,8 +1,12 @@
-//! The schemas of both Template kinds, and what the two API groups call things.
+//! The schemas of the kinds, and what the API groups call things.
+
+mod expansion;
 
 use apiserver::resource::Definition;
 use apiserver::schema::{Schema, meta};
 use processor::Dialect;
+
+pub(super) use self::expansion::{API as EXPANSION, expansion};
 
 /// The group, the version and the prefix of definition names of a dialect.
 pub(super) fn api(dialect: Dialect) -> (&'static str, &'static str, &'static str) {

@@ -14,8 +14,11 @@ use serde_json::Value;
 
 use super::dialect::DIALECTS;
 
-const API_SERVICES: [&str; 2] =
-    ["apiservice/v1.template.openshift.io", "apiservice/v1alpha1.formwork.dev"];
+const API_SERVICES: [&str; 3] = [
+    "apiservice/v1.template.openshift.io",
+    "apiservice/v1alpha1.formwork.dev",
+    "apiservice/v1alpha1.dm.formwork.dev",
+];
 
 /// A cluster of its own for a test that disturbs it, and Formwork in it.
 struct Disturbed {

@@ -1,5 +1,6 @@
 //! What there is, to those who ask kube-apiserver.
 
+use ::tests::installation::API_SERVICES;
 use anyhow::Result;
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use super::dialect::{DIALECTS, Tenant};
 #[test]
 fn the_api_services_are_available_and_name_whom_to_trust() -> Result<()> {
     let tenant = Tenant::new()?;
-    for name in ["v1.template.openshift.io", "v1alpha1.formwork.dev"] {
+    for name in API_SERVICES {
         let text = tenant.administrator.ok(&["get", "apiservice", name, "-o", "json"])?;
         let service: Value = serde_json::from_str(&text)?;
         let condition = &service["status"]["conditions"][0];

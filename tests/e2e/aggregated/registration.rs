@@ -14,6 +14,7 @@ use anyhow::{Result, ensure};
 
 const OPENSHIFT: &str = "apiservice/v1.template.openshift.io";
 const PROPOSAL: &str = "apiservice/v1alpha1.formwork.dev";
+const EXPANSION: &str = "apiservice/v1alpha1.dm.formwork.dev";
 
 /// Somebody's own, before we came.
 const FOREIGN: &str = r#"{
@@ -78,7 +79,7 @@ impl Disturbed {
     /// garbage collector follows the ClusterRole.
     fn goes_with_the_rights_that_it_has(&mut self) -> Result<()> {
         self.kubectl.ok(&["delete", "clusterrole/formwork"])?;
-        for service in [OPENSHIFT, PROPOSAL] {
+        for service in [OPENSHIFT, PROPOSAL, EXPANSION] {
             self.kubectl.ok(&["wait", "--for=delete", service, "--timeout=60s"])?;
         }
         ensure!(self.replica.stop()?.success(), "SIGTERM ends it cleanly");
@@ -93,7 +94,9 @@ impl Disturbed {
         self.replica = self.installation.start(&[])?;
         self.kubectl.ok(&["wait", "--for=create", PROPOSAL, "--timeout=60s"])?;
         let available = "--for=condition=Available";
-        self.kubectl.ok(&["wait", available, PROPOSAL, "--timeout=60s"])?;
+        for service in [PROPOSAL, EXPANSION] {
+            self.kubectl.ok(&["wait", available, service, "--timeout=60s"])?;
+        }
         // When ours is mended, theirs has been looked at, too.
         let ours = self.spec(PROPOSAL)?;
         self.kubectl.ok(&["annotate", OPENSHIFT, "example.com/look=now"])?;
@@ -117,12 +120,12 @@ impl Disturbed {
         self.replica.start()?;
         self.installation.await_available()?;
         let told = self.uninstall()?;
-        ensure!(told.matches(" removed").count() == 2, "{told}");
+        ensure!(told.matches(" removed").count() == 3, "{told}");
         let again = self.uninstall()?;
-        ensure!(again.matches(" was not there").count() == 2, "{again}");
+        ensure!(again.matches(" was not there").count() == 3, "{again}");
         // What runs has seen it, says so, and does nothing about it.
-        self.says_of_both("not published again before a restart")?;
-        for service in [OPENSHIFT, PROPOSAL] {
+        self.says_of_all("not published again before a restart")?;
+        for service in [OPENSHIFT, PROPOSAL, EXPANSION] {
             let refused = self.kubectl.refused(&["get", service], "")?;
             ensure!(refused.contains("(NotFound)"), "{refused}");
         }
@@ -142,16 +145,16 @@ impl Disturbed {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// Waits until the present process has said it of both APIServices.
-    fn says_of_both(&self, text: &str) -> Result<()> {
+    /// Waits until the present process has said it of every APIService.
+    fn says_of_all(&self, text: &str) -> Result<()> {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let log = self.replica.log();
             let present = log.rsplit("serving on").next().unwrap_or_default();
-            if present.matches(text).count() == 2 {
+            if present.matches(text).count() == 3 {
                 return Ok(());
             }
-            ensure!(Instant::now() < deadline, "{text:?} is not said of both: {log}");
+            ensure!(Instant::now() < deadline, "{text:?} is not said of all: {log}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use ::tests::authority::{Authority, Credential, Subject, Usage};
 use ::tests::client::{Client, Request};
-use ::tests::installation::Installation;
+use ::tests::installation::{API_SERVICES, Installation};
 use ::tests::load::{Load, expect};
 use ::tests::replica::Replica;
 use anyhow::{Result, ensure};
@@ -18,7 +18,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::Held;
-use crate::rotation::{API_SERVICE, NAME, TEMPLATES, shown, until};
+use crate::rotation::{NAME, TEMPLATES, shown, until};
 
 /// A replica with a certificate in files, as cert-manager keeps it.
 pub(super) struct Serving {
@@ -43,7 +43,7 @@ impl Serving {
         serving.renew()?;
         serving.replica.start()?;
         let kubectl = installation.kubectl()?;
-        for name in ["v1.template.openshift.io", "v1alpha1.formwork.dev"] {
+        for name in API_SERVICES {
             let name = format!("apiservice/{name}");
             kubectl.ok(&["wait", "--for=create", &name, "--timeout=60s"])?;
             let bundle = BASE64_STANDARD.encode(serving.authority.certificate());
@@ -102,9 +102,8 @@ impl Serving {
 
     /// What cert-manager's injector does.
     async fn publish(&self, load: &Load, bundle: String) -> Result<()> {
-        for path in
-            [API_SERVICE, "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.formwork.dev"]
-        {
+        for name in API_SERVICES {
+            let path = format!("/apis/apiregistration.k8s.io/v1/apiservices/{name}");
             let spec = json!({ "spec": { "caBundle": BASE64_STANDARD.encode(&bundle) } });
             let request = Request::new(http::Method::PATCH, path)
                 .json("application/merge-patch+json", spec.to_string());

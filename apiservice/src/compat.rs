@@ -1,0 +1,194 @@
+//! Deployment Manager's own `POST /expand`, for clients that know no other: the manager's, and that of its expandybird
+//! below `/expandybird`, since both services had the same path.
+//!
+//! Codes and bodies are those of Deployment Manager 1.2.1, less its bugs. It is plain HTTP, and whoever can connect may
+//! ask, so it listens to this machine only; nothing is stored, and there are no deployments here.
+
+mod expandybird;
+mod manager;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use apiserver::limits::Limits;
+use apiserver::status::{Error, Reason};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::response::Response;
+use axum::routing::{any, get, post};
+use expansion::imports::{self, File};
+use expansion::{Input, Options, Text};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use serde::{Deserialize, Deserializer};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::engine::{Done, Engine, Refused};
+
+/// How long a connection is waited for when the server stops.
+const LAST_CALL: Duration = Duration::from_secs(5);
+/// What errors are written in.
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// Takes the port.
+///
+/// # Errors
+/// When somebody else has it.
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address)
+        .await
+        .with_context(|| format!("--dm-compat-address: listen on {address}"))
+}
+
+/// The paths being served.
+pub(crate) struct Serving {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Serving {
+    pub(crate) fn start(listener: TcpListener, engine: Engine) -> Self {
+        if let Ok(address) = listener.local_addr() {
+            tracing::info!("Deployment Manager's paths are on http://{address}");
+        }
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            let stopped = async move { drop(stopped.await) };
+            let serving = axum::serve(listener, router(engine)).with_graceful_shutdown(stopped);
+            if let Err(error) = serving.await {
+                tracing::error!(%error, "Deployment Manager's paths are not served any more");
+            }
+        });
+        Self { stop, task }
+    }
+
+    /// Takes no more connections, and gives what was asked before some time to be answered.
+    pub(crate) async fn stop(self) {
+        // It may have ended by itself.
+        let _ = self.stop.send(());
+        let abort = self.task.abort_handle();
+        if tokio::time::timeout(LAST_CALL, self.task).await.is_err() {
+            abort.abort();
+        }
+    }
+}
+
+fn router(engine: Engine) -> Router {
+    let healthz = || async { text(StatusCode::OK, "OK".to_owned()) };
+    Router::new()
+        .route("/healthz", get(healthz).fallback(no_path))
+        .route("/expand", post(manager::expand).fallback(no_path))
+        .route("/expandybird/expand", any(expandybird::expand))
+        .fallback(no_path)
+        .layer(DefaultBodyLimit::max(Limits::default().body))
+        .with_state(engine)
+}
+
+/// Go's answer, whatever the method was.
+async fn no_path() -> Response {
+    text(code(Reason::NotFound), "404 page not found\n".to_owned())
+}
+
+/// A configuration as Deployment Manager's clients send it.
+#[derive(Deserialize)]
+struct Template {
+    #[serde(default, deserialize_with = "or_empty")]
+    name: String,
+    #[serde(default, deserialize_with = "or_empty")]
+    content: String,
+    #[serde(default, deserialize_with = "or_empty")]
+    imports: Vec<ImportFile>,
+}
+
+#[derive(Deserialize)]
+struct ImportFile {
+    #[serde(default, deserialize_with = "or_empty")]
+    name: String,
+    #[serde(default, deserialize_with = "or_empty")]
+    path: String,
+    #[serde(default, deserialize_with = "or_empty")]
+    content: String,
+}
+
+/// To Go, null is nothing.
+fn or_empty<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Why there is no result.
+enum Failed {
+    /// The template is at fault; what Deployment Manager said of it.
+    Template(String),
+    /// Something else is.
+    Request(Error),
+}
+
+impl Template {
+    /// Reads it as JSON.
+    fn from_json(text: &[u8]) -> Result<Self, String> {
+        // What is derived would take a list of members, too.
+        if !text.trim_ascii_start().starts_with(b"{") {
+            return Err("a template is an object with name, content and imports".to_owned());
+        }
+        serde_json::from_slice(text).map_err(|error| error.to_string())
+    }
+
+    /// Expands it. The deployment is called like the template, and so is the project.
+    async fn expand(&self, engine: &Engine) -> Result<Done, Failed> {
+        let files: Vec<_> = self.imports.iter().map(ImportFile::to_file).collect();
+        let imports = imports::named(&files).map_err(|errors| {
+            let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+            Failed::Template(errors.join("\n"))
+        })?;
+        let env = ["deployment", "project"].map(|key| (key.to_owned(), self.name.as_str().into()));
+        let input = Input {
+            configuration: self.content.clone(),
+            imports,
+            env: env.into_iter().collect(),
+            options: Options::default(),
+        };
+        engine.expand(input).await.map_err(|refused| match refused {
+            Refused::Failure(failure) => Failed::Template(failure.deployment_manager()),
+            Refused::Request(error) => Failed::Request(error),
+        })
+    }
+}
+
+impl ImportFile {
+    fn to_file(&self) -> File {
+        let (name, path) = (self.name.clone(), self.path.clone());
+        File { name, path, content: Text::from(self.content.as_str()) }
+    }
+}
+
+/// The code that the API has for it.
+fn code(reason: Reason) -> StatusCode {
+    StatusCode::from_u16(reason.code()).expect("reasons have codes of HTTP")
+}
+
+fn text(code: StatusCode, body: String) -> Response {
+    answer(code, PLAIN, body)
+}
+
+fn answer(code: StatusCode, media: &'static str, body: String) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = code;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response
+}
+
+/// What no template is to blame for, which Deployment Manager had no words for.
+fn refusal(error: &Error) -> Response {
+    let mut response = text(code(error.reason()), format!("{error}\n"));
+    if let Some(seconds) = error.retry_after_seconds() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}

@@ -1,0 +1,191 @@
+//! What expansions run on: the pool of jailed processes, the results that are kept, and whatever may be fetched.
+//!
+//! A server has one, and everybody who expands shares it. How a request is read and answered is no business of it.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use apiserver::health::Health;
+use apiserver::metrics::Metrics;
+use apiserver::status::{Error, Reason};
+use expander::{
+    Cache, Config, ExpandError, Fetch, NoFetch, Pool, PoolError, Register, Render, Rendering, Terms,
+};
+use expansion::{Call, Failure, Input};
+use prometheus_client::registry::Metric;
+use tokio::time::Instant;
+
+pub(crate) use expander::Cached as Done;
+
+use crate::args;
+
+/// How long an expansion may take. Less than a request has, so that whoever asks is told what took so long.
+const TIME: Duration = Duration::from_secs(30);
+/// Bytes of results that are kept.
+const KEPT: u64 = 64 << 20;
+
+/// What expansions run on. Clones share it.
+#[derive(Clone)]
+pub struct Engine(Arc<Parts>);
+
+struct Parts {
+    renderer: Renderer,
+    cache: Cache,
+    fetch: Box<dyn Fetch>,
+}
+
+enum Renderer {
+    Pool(Pool),
+    /// Why there is none.
+    Absent(String),
+    #[cfg(test)]
+    InProcess(expander::InProcess),
+}
+
+/// Why there is no result.
+pub(crate) enum Refused {
+    /// The configuration, a template or a schema is at fault.
+    Failure(Failure),
+    /// Something else is.
+    Request(Error),
+}
+
+impl Engine {
+    /// One that runs no template, for those who only want to know what would be served.
+    pub fn absent() -> Self {
+        Self::of(Renderer::Absent("this server runs no templates".to_owned()))
+    }
+
+    /// One that runs Jinja here, without any wall.
+    #[cfg(test)]
+    pub(crate) fn in_process() -> Self {
+        Self::of(Renderer::InProcess(expander::InProcess))
+    }
+
+    fn of(renderer: Renderer) -> Self {
+        Self(Arc::new(Parts { renderer, cache: Cache::new(KEPT), fetch: Box::new(NoFetch) }))
+    }
+
+    /// Starts the pool. Without the program that templates run in there is none, and all else is served.
+    ///
+    /// # Errors
+    /// When the flags name a program that is not there.
+    pub(crate) fn start(flags: &args::Expansion) -> Result<Self> {
+        match Pool::start(config(flags)) {
+            Ok(pool) => Ok(Self::of(Renderer::Pool(pool))),
+            Err(error) if flags.expander.is_some() => Err(error).context("--expander"),
+            Err(error) => {
+                tracing::warn!(%error, "templates of Deployment Manager are not run");
+                Ok(Self::of(Renderer::Absent(
+                    "this server has no program to run templates".to_owned(),
+                )))
+            }
+        }
+    }
+
+    /// Shows what templates run behind, and what is counted.
+    pub(crate) fn report(&self, health: &Health, metrics: &Metrics) {
+        let parts = self.0.clone();
+        health.add_note("expander", move || parts.renderer.state());
+        let mut registry = Registry(metrics);
+        self.0.cache.register(&mut registry);
+        if let Renderer::Pool(pool) = &self.0.renderer {
+            pool.register(&mut registry);
+        }
+    }
+
+    /// Ends what templates run in.
+    pub(crate) async fn stop(&self) {
+        if let Renderer::Pool(pool) = &self.0.renderer {
+            pool.stop().await;
+        }
+    }
+
+    /// Expands a configuration, or finds that it was expanded before.
+    pub(crate) async fn expand(&self, input: Input) -> Result<Done, Refused> {
+        let Parts { renderer, cache, fetch } = &*self.0;
+        let deadline = Instant::now() + TIME;
+        cache.expand(input, renderer, &**fetch, deadline).await.map_err(Refused::from)
+    }
+}
+
+impl Renderer {
+    /// One line for who looks after the server.
+    fn state(&self) -> String {
+        match self {
+            Self::Pool(pool) => pool.readiness().unwrap_or_else(|why| format!("refuses: {why}")),
+            Self::Absent(why) => format!("refuses: {why}"),
+            #[cfg(test)]
+            Self::InProcess(_) => "without walls".to_owned(),
+        }
+    }
+}
+
+impl Render for Renderer {
+    fn width(&self) -> usize {
+        match self {
+            Self::Pool(pool) => pool.width(),
+            Self::Absent(_) => 1,
+            #[cfg(test)]
+            Self::InProcess(renderer) => renderer.width(),
+        }
+    }
+
+    fn render(&self, call: Call, terms: Terms) -> Rendering<'_> {
+        match self {
+            Self::Pool(pool) => Render::render(pool, call, terms),
+            Self::Absent(why) => Box::pin(async { Err(PoolError::Walls(why.clone())) }),
+            #[cfg(test)]
+            Self::InProcess(renderer) => Render::render(renderer, call, terms),
+        }
+    }
+}
+
+fn config(flags: &args::Expansion) -> Config {
+    let default = Config::default();
+    Config {
+        program: flags.expander.clone(),
+        memory: flags.expander_memory,
+        cpu: flags.expander_cpu,
+        concurrency: flags.expander_concurrency.map(NonZeroUsize::get),
+        queue: flags.expander_queue,
+        minimum: flags.expander_minimum.iter().copied().collect(),
+        // Whoever says how many may run at once has counted what they take.
+        memory_total: match flags.expander_concurrency {
+            Some(_) => u64::MAX,
+            None => default.memory_total,
+        },
+        ..default
+    }
+}
+
+impl From<ExpandError> for Refused {
+    fn from(error: ExpandError) -> Self {
+        Self::Request(match error {
+            ExpandError::Failure(failure) => return Self::Failure(failure),
+            ExpandError::Pool(PoolError::Busy { retry_after }) => {
+                let seconds = u32::try_from(retry_after.as_secs()).unwrap_or(u32::MAX);
+                Error::busy("too many templates wait to be rendered", seconds)
+            }
+            // Another try would not put up walls.
+            ExpandError::Pool(error @ PoolError::Walls(_)) => {
+                Error::new(Reason::ServiceUnavailable, error.to_string())
+            }
+            ExpandError::Pool(error @ PoolError::Unavailable(_)) => Error::unavailable(error),
+            ExpandError::Pool(PoolError::Timeout) | ExpandError::Timeout => {
+                Error::timeout("Timeout: the expansion took longer than it may")
+            }
+        })
+    }
+}
+
+/// The server's registry, as the expander knows one.
+struct Registry<'a>(&'a Metrics);
+
+impl Register for Registry<'_> {
+    fn register(&mut self, name: &str, help: &str, metric: impl Metric) {
+        self.0.register(name, help, metric);
+    }
+}

@@ -1,0 +1,131 @@
+//! `expansions`: a configuration of Deployment Manager goes in and comes back expanded; nothing is stored.
+
+mod answered;
+mod sent;
+
+use apiserver::object::{Fields, Object};
+use apiserver::resource::{Context, Create, Resource, Serves};
+use apiserver::status::{Error, Subject};
+use futures::future::BoxFuture;
+
+use self::sent::{Defaults, Spec};
+use super::kinds;
+use crate::engine::{Engine, Refused};
+
+struct Expansions(Engine);
+
+/// The resource. Its templates run on `engine`.
+pub fn resource(engine: &Engine) -> Resource {
+    Resource::new(kinds::expansion(), Serves::Created(Box::new(Expansions(engine.clone()))))
+}
+
+impl Create for Expansions {
+    fn create<'a>(
+        &'a self,
+        cx: &'a Context<'a>,
+        object: Object,
+    ) -> BoxFuture<'a, Result<(Object, Vec<String>), Error>> {
+        Box::pin(async move {
+            let invalid = |errors: &[_]| {
+                let subject = Subject { group: kinds::EXPANSION.0, kind: "Expansion" };
+                Error::invalid(subject, &object.meta.name, errors)
+            };
+            let text = object.fields.get("spec").unwrap_or("{}").to_owned();
+            let spec: Spec = serde_json::from_str(&text).map_err(Error::internal)?;
+            let (name, namespace) = (&object.meta.name, cx.namespace);
+            let (input, files) = spec
+                .into_input(&Defaults { name, namespace, now: cx.now })
+                .map_err(|errors| invalid(&errors))?;
+            let done = self.0.expand(input).await.map_err(|refused| match refused {
+                Refused::Failure(failure) => invalid(&files.to_field_errors(&failure.problems)),
+                Refused::Request(error) => error,
+            })?;
+            let warnings = done.expanded.warnings.iter().map(ToString::to_string).collect();
+            let status = answered::status(&done.expanded, &done.digest);
+            let fields = Fields::new(format!("\"spec\":{text},\"status\":{status}"));
+            Ok((Object { fields, ..object }, warnings))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apiserver::authn::User;
+    use apiserver::meta::ObjectMeta;
+    use apiserver::resource::FieldValidation;
+    use apiserver::schema::{self, Limits};
+    use apiserver::status::Reason;
+    use jiff::Timestamp;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What is answered to `spec`, and the warnings.
+    async fn create(engine: &Engine, spec: &Value) -> Result<(Value, Vec<String>), Error> {
+        let body = json!({ "spec": spec }).to_string();
+        let decoded = schema::decode(&kinds::expansion().schema, &body, Limits::default()).unwrap();
+        let meta = ObjectMeta { name: "x".to_owned(), ..ObjectMeta::default() };
+        let fields = Fields::new(decoded.fields);
+        let user = User::default();
+        let cx = Context {
+            user: &user,
+            namespace: "demo",
+            name: "",
+            dry_run: false,
+            field_validation: FieldValidation::Strict,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let expansions = Expansions(engine.clone());
+        let (object, warnings) = expansions.create(&cx, Object { meta, fields }).await?;
+        Ok((serde_json::from_str(&object.fields.to_json()).unwrap(), warnings))
+    }
+
+    fn jinja(content: &str) -> Value {
+        json!({
+            "configuration": "resources: [{name: a, type: t.jinja, properties: {b: 1}}]",
+            "imports": [{ "path": "lib/t.jinja", "content": content }],
+        })
+    }
+
+    #[tokio::test]
+    async fn the_object_comes_back_with_its_status() {
+        let sent = jinja("resources: [{name: '{{ env.deployment }}-{{ name }}', type: T}]");
+        let (answer, warnings) = create(&Engine::in_process(), &sent).await.unwrap();
+        assert_eq!(warnings, Vec::<String>::new());
+        assert_eq!(answer["spec"]["imports"], sent["imports"]);
+        let digest = &answer["status"]["digest"];
+        let want = json!({
+            "config": { "resources": [{ "name": "x-a", "type": "T" }] },
+            "layout": { "resources": [{
+                "name": "a", "type": "t.jinja", "properties": { "b": 1 },
+                "resources": [{ "name": "x-a", "type": "T" }],
+            }] },
+            "digest": digest,
+        });
+        assert_eq!(answer["status"], want);
+    }
+
+    #[tokio::test]
+    async fn a_template_that_fails_is_a_cause_at_the_field_of_its_file() {
+        let sent = jinja("\nresources: {{ a.b.c }}");
+        let error = create(&Engine::in_process(), &sent).await.unwrap_err();
+        assert_eq!(error.reason(), Reason::Invalid);
+        let details = error.details().unwrap();
+        assert_eq!((&*details.group, &*details.kind), ("dm.formwork.dev", "Expansion"));
+        let [cause] = details.causes.as_slice() else { panic!("{details:?}") };
+        assert_eq!(cause.field, "spec.imports[lib/t.jinja].content");
+        for part in ["t.jinja:2", "(in config > a (t.jinja))"] {
+            assert!(cause.message.contains(part), "{part} is not in {}", cause.message);
+        }
+    }
+
+    #[tokio::test]
+    async fn without_walls_templates_are_refused_and_primitives_are_not() {
+        let error = create(&Engine::absent(), &jinja("resources: []")).await.unwrap_err();
+        assert_eq!(error.reason(), Reason::ServiceUnavailable);
+        assert_eq!(error.retry_after_seconds(), None, "another try would not help");
+        let sent = json!({ "configuration": "resources: [{name: a, type: T}]" });
+        let (answer, _) = create(&Engine::absent(), &sent).await.unwrap();
+        assert_eq!(answer["status"]["config"]["resources"], json!([{ "name": "a", "type": "T" }]));
+    }
+}

@@ -14,7 +14,7 @@ use minijinja::value::{ArgType, Kwargs, Value};
 use minijinja::{Environment, Error, ErrorKind};
 use minijinja_contrib::filters as contrib;
 
-use super::{fault, percent, source};
+use super::{fault, percent, print, source};
 
 /// The longest text that a filter makes of a short one by itself, as by padding it.
 pub(super) const LONGEST: usize = 16 << 20;
@@ -27,7 +27,7 @@ pub(super) fn add(environment: &mut Environment<'static>) {
     environment.add_filter("indent", text::indent);
     environment.add_filter("join", items::join);
     environment.add_filter("replace", text::replace);
-    environment.add_filter("string", |value: &Value| super::print::text(value));
+    environment.add_filter("string", |value: &Value| print::text(value));
     environment.add_filter("striptags", contrib::striptags);
     environment.add_filter("title", text::title);
     environment.add_filter("truncate", text::truncate);
@@ -35,6 +35,7 @@ pub(super) fn add(environment: &mut Environment<'static>) {
     environment.add_filter("wordwrap", text::wordwrap);
     environment.add_filter("dictsort", items::dictsort);
     environment.add_filter("first", items::first);
+    environment.add_filter("last", items::last);
     environment.add_filter("length", items::length);
     environment.add_filter("count", items::length);
     environment.add_filter("random", refused);
@@ -60,6 +61,15 @@ fn refused(_: &Value) -> Result<Value, Error> {
 
 fn failed(what: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidOperation, what.into())
+}
+
+/// The text of a value that has to be there: these filters fail on what is undefined, where others take it for nothing.
+fn defined(value: &Value) -> Result<String, Error> {
+    if value.is_undefined() {
+        // The engine's own error knows what is undefined.
+        value.get_attr("splitlines")?;
+    }
+    Ok(print::text(value))
 }
 
 /// An argument that is given by its place or by its name.

@@ -1,6 +1,8 @@
 //! What templates give, and how they fail.
 
+mod differences;
 mod expressions;
+mod recorded;
 
 use std::sync::Arc;
 

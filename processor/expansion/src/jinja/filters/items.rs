@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use minijinja::value::{Kwargs, Rest, Value, ValueKind, from_args};
 use minijinja::{Error, State, filters};
 
-use super::{failed, given};
+use super::{defined, failed, given};
 use crate::jinja::print;
 
 /// Nothing has no length; an undefined value has none to speak of.
@@ -19,6 +19,11 @@ pub(super) fn length(value: &Value) -> Result<usize, Error> {
 /// Of something undefined the first is undefined too.
 pub(super) fn first(value: &Value) -> Result<Value, Error> {
     Ok(value.try_iter()?.next().unwrap_or_default())
+}
+
+/// The same from the end.
+pub(super) fn last(value: &Value) -> Result<Value, Error> {
+    if value.is_undefined() { Ok(Value::UNDEFINED) } else { filters::last(value.clone()) }
 }
 
 /// With Python's text of each item.
@@ -58,6 +63,7 @@ pub(super) fn dictsort(
     by: Option<Cow<'_, str>>,
     named: Kwargs,
 ) -> Result<Value, Error> {
+    defined(map)?;
     let case_sensitive = given(case_sensitive, &named, "case_sensitive")?.unwrap_or(false);
     let by = given(by, &named, "by")?.unwrap_or(Cow::Borrowed("key"));
     let reverse: Option<bool> = named.get("reverse")?;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Error, filters};
 
-use super::given;
+use super::{defined, given};
 use crate::jinja::print;
 
 /// The five characters that mean something in HTML, as numbers and names that Python's markupsafe gives them.
@@ -54,6 +54,7 @@ pub(super) fn xmlattr(
     autospace: Option<bool>,
     named: Kwargs,
 ) -> Result<String, Error> {
+    defined(map)?;
     let space = given(autospace, &named, "autospace")?.unwrap_or(true);
     named.assert_all_used()?;
     let pairs = map.as_object().and_then(|map| map.try_iter_pairs()).into_iter().flatten();

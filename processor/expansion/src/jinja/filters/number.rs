@@ -3,7 +3,7 @@
 use minijinja::value::{Kwargs, Value};
 use minijinja::{Error, State, filters};
 
-use super::given;
+use super::{defined, given};
 
 pub(super) fn int(
     state: &State,
@@ -15,6 +15,7 @@ pub(super) fn int(
     let default = given(default, &named, "default")?.unwrap_or_else(|| Value::from(0));
     let base = given(base, &named, "base")?;
     named.assert_all_used()?;
+    defined(value)?;
     let trimmed = value.as_str().map(|text| Value::from(text.trim()));
     let value = trimmed.as_ref().unwrap_or(value);
     Ok(filters::int(state, value, None, base, none()).unwrap_or(default))
@@ -28,6 +29,7 @@ pub(super) fn float(
 ) -> Result<Value, Error> {
     let default = given(default, &named, "default")?.unwrap_or_else(|| Value::from(0.0));
     named.assert_all_used()?;
+    defined(value)?;
     let trimmed = value.as_str().map(|text| Value::from(text.trim()));
     let value = trimmed.as_ref().unwrap_or(value);
     Ok(filters::float(state, value, None, none()).unwrap_or(default))

@@ -7,16 +7,17 @@ use minijinja::Value;
 use minijinja::value::Kwargs;
 use minijinja_contrib::filters as contrib;
 
-use super::{LONGEST, failed, given};
+use super::{LONGEST, defined, failed, given};
 use crate::jinja::methods;
 
 /// Jinja2 2.8 indents empty lines as well and drops the last line end; later versions do neither.
 pub(super) fn indent(
-    text: Cow<'_, str>,
+    value: &Value,
     width: Option<usize>,
     first: Option<bool>,
     named: Kwargs,
 ) -> Result<String, Error> {
+    let text = defined(value)?;
     let width = given(width, &named, "width")?.unwrap_or(4);
     let first = match given(first, &named, "indentfirst")? {
         Some(first) => Some(first),
@@ -103,18 +104,20 @@ pub(super) fn title(text: Cow<'_, str>) -> String {
     result
 }
 
-pub(super) fn wordcount(text: Cow<'_, str>) -> usize {
+pub(super) fn wordcount(value: &Value) -> Result<usize, Error> {
     let word = |c: char| c.is_alphanumeric() || c == '_';
-    text.split(|c| !word(c)).filter(|piece| !piece.is_empty()).count()
+    let text = defined(value)?;
+    Ok(text.split(|c| !word(c)).filter(|piece| !piece.is_empty()).count())
 }
 
 pub(super) fn wordwrap(
-    text: Cow<'_, str>,
+    value: &Value,
     width: Option<usize>,
     break_long_words: Option<bool>,
     wrapstring: Option<Cow<'_, str>>,
     named: Kwargs,
 ) -> Result<Value, Error> {
+    let text = defined(value)?;
     let width = given(width, &named, "width")?.unwrap_or(79);
     let long = given(break_long_words, &named, "break_long_words")?.unwrap_or(true);
     let mark = given(wrapstring, &named, "wrapstring")?.unwrap_or(Cow::Borrowed("\n"));

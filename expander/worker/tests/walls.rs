@@ -53,7 +53,7 @@ fn files_processes_and_sockets_are_refused() {
             "import time\ntime.sleep(100)",
         ] {
             let told = outcome(worker, attack);
-            assert!(told.starts_with("Forbidden: PermissionError: [Errno 1]"), "{attack}: {told}");
+            assert!(told.starts_with("PermissionError: [Errno 1]"), "{attack}: {told}");
         }
         assert_eq!(outcome(worker, "return {'status': posix.system('id')}"), r#"{"status":32512}"#);
         assert_eq!(outcome(worker, "return {'e': len(posix.environ)}"), r#"{"e":0}"#);

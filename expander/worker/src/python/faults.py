@@ -5,7 +5,6 @@ import formwork_python2 as python2
 MOST_FRAMES = 20
 LONGEST_MESSAGE = 4000
 LONGEST_LINE = 200
-EPERM = 1
 
 
 def fault(error, imports):
@@ -34,12 +33,10 @@ def text(error):
 
 
 def named(error, message):
-    """The kind: the exception's, but for what is a limit, or one of the walls."""
+    """The kind: the exception's, but for what is a limit."""
     kind = type(error).__name__
     if isinstance(error, MemoryError):
         return "MemoryLimit", "the template needs more memory than it may have"
-    if isinstance(error, PermissionError) and error.errno in (EPERM, None):
-        return "Forbidden", "PermissionError: " + message
     return kind, message or "no message"
 
 

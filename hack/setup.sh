@@ -47,10 +47,12 @@ need_packages() {
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# The C compiler builds aws-lc, the cryptography below TLS, and links everything; protoc reads the protocol of etcd.
+# The C compiler builds aws-lc, the cryptography below TLS, and links everything; protoc reads the protocol of etcd, and
+# Python's library is what formwork-expander runs templates with.
 need_rust() {
 	need_packages cc gcc libc6-dev
 	need_protoc
+	need_python
 	[ -d "$HOME/.cargo/bin" ] && PATH=$PATH:$HOME/.cargo/bin
 	if ! has cargo && has apt-cache && apt-cache show rustup >/dev/null 2>&1; then
 		need_packages rustup rustup
@@ -76,6 +78,25 @@ need_protoc() {
 		if protoc --proto_path="$probe" --descriptor_set_out=/dev/null probe.proto >/dev/null 2>&1; then return; fi
 	fi
 	need_packages "" protobuf-compiler libprotobuf-dev
+}
+
+# The Python that .cargo/config.toml names, with its library and the modules that templates may import. lib2to3 is what
+# `kubectl formwork expand --to-python3` translates with.
+need_python() {
+	local python=${PYO3_PYTHON:-/usr/bin/python3}
+	python_complete "$python" && return
+	[ "$python" = /usr/bin/python3 ] || fail "$python lacks its shared library, yaml, six or lib2to3"
+	need_packages "" python3 libpython3-dev python3-yaml python3-six python3-lib2to3
+	python_complete "$python" || fail "$python lacks its shared library, yaml, six or lib2to3 after they were installed"
+}
+
+# python_complete PYTHON
+python_complete() {
+	"$1" -I -W ignore - >/dev/null 2>&1 <<-'EOF'
+		import os, sys, sysconfig, yaml, six, lib2to3.refactor
+		library = os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("LDLIBRARY"))
+		sys.exit(not (sysconfig.get_config_var("Py_ENABLE_SHARED") and os.path.exists(library)))
+	EOF
 }
 
 need_go() {

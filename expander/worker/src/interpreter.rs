@@ -42,11 +42,11 @@ pub(crate) enum Broken {
 
 impl Interpreter {
     /// Starts CPython in this process, once. `path` is where modules are loaded from, with colons in between; `convert`
-    /// loads what translates Python 2.
+    /// loads what translates Python 2. Returns the files that were loaded as well.
     ///
     /// # Errors
     /// When CPython does not start, a module is missing, or a template does not render as it should.
-    pub(crate) fn start(path: &str, convert: bool) -> Result<Self> {
+    pub(crate) fn start(path: &str, convert: bool) -> Result<(Self, Vec<String>)> {
         initialize(path)?;
         Python::attach(|py| {
             check_clocks(py)?;
@@ -55,11 +55,12 @@ impl Interpreter {
             };
             let mut modules: Vec<_> = HARNESS.into_iter().map(load).collect::<PyResult<_>>()?;
             let harness = modules.pop().expect("it is the last of them");
-            harness.getattr("prepare")?.call1((convert,))?;
-            Ok(Self {
+            let files = harness.getattr("prepare")?.call1((convert,))?.extract()?;
+            let ready = Self {
                 answer: harness.getattr("answer")?.unbind(),
                 release: wrap_pyfunction!(release, py)?.into_any().unbind(),
-            })
+            };
+            Ok((ready, files))
         })
         .map_err(|error: PyErr| describe(&error))
     }

@@ -35,23 +35,29 @@ const NAMESPACES: u32 = 8;
 
 fn main() -> ExitCode {
     match Options::parse(std::env::args().skip(1)) {
-        Ok(Some(options)) => match run(&options) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&error),
-        },
+        Ok(Some(options)) if options.files => end(list(&options)),
+        Ok(Some(options)) => end(run(&options)),
         Ok(None) => {
             println!(
                 "formwork-expander renders templates for formwork, which starts it; it is nothing to be run by hand."
             );
             ExitCode::from(2)
         }
-        Err(error) => fail(&error),
+        Err(error) => end(Err(error)),
     }
 }
 
-fn fail(error: &anyhow::Error) -> ExitCode {
+fn end(result: Result<()>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
     eprintln!("formwork-expander: {error:#}");
     ExitCode::FAILURE
+}
+
+/// Names the files that have to be where this program is.
+fn list(options: &Options) -> Result<()> {
+    let (_, files) = Interpreter::start(&options.python_path, options.convert)?;
+    println!("{}", files.join("\n"));
+    Ok(())
 }
 
 fn run(options: &Options) -> Result<()> {
@@ -60,7 +66,7 @@ fn run(options: &Options) -> Result<()> {
     let inside = options.namespaces && namespaces::work();
     let process = if inside { namespaces::enter()? } else { PathBuf::from("/proc/self") };
 
-    let interpreter = Interpreter::start(&options.python_path, options.convert)?;
+    let (interpreter, _) = Interpreter::start(&options.python_path, options.convert)?;
     child::prepare();
     limits::reserve()?;
     let space = limits::address_space(&process)? + options.memory;

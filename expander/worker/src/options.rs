@@ -17,6 +17,8 @@ pub(crate) struct Options {
     pub(crate) convert: bool,
     /// Folders that Python's modules are loaded from, with colons in between.
     pub(crate) python_path: String,
+    /// Only say which files Python's modules are in: whoever packs this program packs them with it.
+    pub(crate) files: bool,
 }
 
 impl Options {
@@ -34,6 +36,7 @@ impl Options {
             namespaces: true,
             convert: false,
             python_path: env!("FORMWORK_PYTHON_PATH").to_owned(),
+            files: false,
         };
         while let Some(name) = arguments.next() {
             let mut value = || arguments.next().with_context(|| format!("{name} needs a value"));
@@ -43,6 +46,7 @@ impl Options {
                 "--python-path" => options.python_path = value()?,
                 "--no-namespaces" => options.namespaces = false,
                 "--convert" => options.convert = true,
+                "--files" => options.files = true,
                 _ => bail!("{name} is no option"),
             }
         }

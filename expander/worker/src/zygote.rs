@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use crate::child::{self, Life};
 use crate::control::Control;
-use crate::fork::{Fork, reap};
+use crate::fork::{Fork, Remains, reap};
 use crate::interpreter::Interpreter;
 use crate::jail::Walls;
 
@@ -108,15 +108,12 @@ impl Zygote {
     }
 
     fn bury(&mut self, at: usize) -> Result<()> {
-        let child = self.children.swap_remove(at);
-        let left = reap(child.pid).context("a child that is not there")?;
-        let ended = Ended {
-            id: child.id,
-            code: left.code,
-            signal: left.signal,
-            cpu: left.cpu,
-            memory: left.memory,
-        };
+        let Child { id, pid, pidfd } = self.children.swap_remove(at);
+        let Remains { code, signal, cpu, memory } =
+            reap(pid).context("a child that is not there")?;
+        // Once its end is told, there is nothing left of it in here.
+        drop(pidfd);
+        let ended = Ended { id, code, signal, cpu, memory };
         Ok(self.control.send(Notice::Ended(ended), None)?)
     }
 }

@@ -12,7 +12,10 @@ use rustix::fs::CWD;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
 };
-use rustix::process::{Pid, WaitOptions, chdir, getgid, getuid, pivot_root, waitpid};
+use rustix::process::{
+    Pid, Signal, WaitOptions, chdir, getgid, getuid, pivot_root, set_parent_process_death_signal,
+    waitpid,
+};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::fork::{Fork, fork};
@@ -74,16 +77,19 @@ pub(crate) fn enter() -> Result<PathBuf> {
 
 /// Holds nothing open but the way to the log, so that whoever waits for the worker's end sees it.
 fn wait_outside(child: Pid) -> ! {
-    if crate::fork::close_from(3).is_err() {
-        crate::fork::exit(1);
+    let gone = || crate::fork::exit(1);
+    if crate::fork::close_from(3).is_err() || privileges::renounce().is_err() {
+        gone();
     }
     // Unsharing the user took this away.
-    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    if set_parent_process_death_signal(Some(Signal::KILL)).is_err() || privileges::lock().is_err() {
+        gone();
+    }
     let status = loop {
         match waitpid(Some(child), WaitOptions::empty()) {
             Ok(Some((_, status))) => break status,
             Err(rustix::io::Errno::INTR) | Ok(None) => {}
-            Err(_) => crate::fork::exit(1),
+            Err(_) => gone(),
         }
     };
     crate::fork::exit(status.exit_status().unwrap_or(1))

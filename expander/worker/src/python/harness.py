@@ -47,13 +47,15 @@ class Discarded:
 
 
 def prepare(convert):
-    """In the zygote, once: loads all there is to load and ends importing."""
+    """In the zygote, once: loads all there is to load and ends importing. Returns the files that were loaded."""
     global converter
     preload.load()
     if convert:
         converter = python2.Converter()
     warm()
+    files = preload.files()
     preload.seal()
+    return files
 
 
 def warm():

@@ -43,6 +43,18 @@ def load():
     modules["ipaddress"].ip_network("10.0.0.0/8")
 
 
+def files():
+    """The files of all that is loaded, compiled ones with their sources."""
+    found = set()
+    for module in list(sys.modules.values()):
+        spec = getattr(module, "__spec__", None)
+        for file in (getattr(spec, "origin", None), getattr(spec, "cached", None)):
+            if file and getattr(spec, "has_location", False):
+                found.add(file)
+    exists = sys.modules["os"].path.exists
+    return sorted(file for file in found if exists(file))
+
+
 def seal():
     """Ends importing, and takes the machine's paths off the modules: `repr(json)` would show them."""
     import gc

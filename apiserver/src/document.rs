@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha512};
 
 use crate::response::{Response, ResponseBody};
 
-/// JSON text and its hash.
+/// A text and its hash.
 pub(crate) struct Document {
     body: Bytes,
     hash: String,
@@ -18,7 +18,11 @@ pub(crate) struct Document {
 impl Document {
     /// The JSON of a value.
     pub(crate) fn new(value: &impl Serialize) -> Self {
-        let body = serde_json::to_vec(value).expect("keys are strings and numbers are finite");
+        Self::of(serde_json::to_vec(value).expect("keys are strings and numbers are finite"))
+    }
+
+    /// These bytes.
+    pub(crate) fn of(body: Vec<u8>) -> Self {
         let hash = Sha512::digest(&body).iter().map(|byte| format!("{byte:02X}")).collect();
         Self { body: body.into(), hash }
     }

@@ -3,11 +3,13 @@
 //!
 //! Version 3 is one document per API version, named by its hash so that clients keep it; version 2 is
 //! one for all, merged by the aggregator with everybody else's. Both are made once, when the server
-//! starts, from the resources' schemas: the same that decode bodies. Protobuf is not served.
+//! starts, from the resources' schemas: the same that decode bodies. Only version 2 is there in protobuf, too: kubectl
+//! reads it in no other form.
 
 mod discovery;
 mod operation;
 mod parameter;
+mod protobuf;
 mod resource;
 mod v2;
 mod v3;
@@ -30,6 +32,9 @@ use crate::status::{Error, Reason};
 use self::operation::{Kind, Operation};
 
 const JSON: &str = "application/json";
+/// gnostic's messages, as they are asked for and as they are answered.
+const PROTOBUF_ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 /// For how long a client may keep what it named by its hash.
 const KEPT: SignedDuration = SignedDuration::from_hours(365 * 24);
 
@@ -52,6 +57,7 @@ impl Info {
 /// The OpenAPI documents of a server.
 pub struct OpenApi {
     v2: Document,
+    v2_protobuf: Document,
     /// By what follows `/openapi/v3/`, e.g. `apis/g.example/v1`.
     v3: BTreeMap<String, Document>,
     index: String,
@@ -80,7 +86,14 @@ impl OpenApi {
             }
         }
         let index = index_text(&v3);
-        Self { v2: Document::new(&v2::document(&info, &all)), v3, index, made: now }
+        let v2 = v2::document(&info, &all);
+        Self {
+            v2_protobuf: Document::of(protobuf::document(&v2)),
+            v2: Document::new(&v2),
+            v3,
+            index,
+            made: now,
+        }
     }
 
     /// Answers a request for a document at the time `now`. `None` when the path is none of OpenAPI's.
@@ -101,6 +114,9 @@ impl OpenApi {
             return Some(answer::failure(&Error::method_not_allowed(), wish));
         }
         Some(match key.strip_prefix("v3/") {
+            None if key == "v2" && prefers_protobuf(headers) => {
+                self.found(&self.v2_protobuf, headers, PROTOBUF)
+            }
             None if key == "v2" => self.document(&self.v2, headers),
             None => self.dated(index(&self.index)),
             Some(key) => match self.v3.get(key) {
@@ -135,7 +151,11 @@ impl OpenApi {
             response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
             return response;
         }
-        let response = document.answer(headers, JSON);
+        self.found(document, headers, JSON)
+    }
+
+    fn found(&self, document: &Document, headers: &HeaderMap, media: &'static str) -> Response {
+        let response = document.answer(headers, media);
         if response.status() == StatusCode::OK { self.dated(response) } else { response }
     }
 
@@ -175,14 +195,26 @@ fn index_text(documents: &BTreeMap<String, Document>) -> String {
     json!({ "paths": paths }).to_string()
 }
 
-/// Unlike the resources, these documents have no other form, and half a wildcard will do.
+/// Unlike with resources, half a wildcard will do.
 fn accepts_json(headers: &HeaderMap) -> bool {
+    accepted(headers).next().is_none() || accepted(headers).any(is_json)
+}
+
+/// Whether the client names protobuf before anything that could be JSON.
+fn prefers_protobuf(headers: &HeaderMap) -> bool {
+    let is_protobuf = |media: &str| matches!(media, PROTOBUF_ASKED | PROTOBUF);
+    accepted(headers).find(|media| is_json(media) || is_protobuf(media)).is_some_and(is_protobuf)
+}
+
+fn is_json(media: &str) -> bool {
+    matches!(media, JSON | "application/*" | "*/*" | "*")
+}
+
+/// The media types that a client accepts, in its order.
+fn accepted(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let json = |clause: &str| {
-        let media = clause.split(';').next().unwrap_or_default().trim();
-        matches!(media, JSON | "application/*" | "*/*" | "*")
-    };
-    accept.is_empty() || accept.split(',').any(json)
+    let clauses = accept.split(',').filter(|_| !accept.is_empty());
+    clauses.map(|clause| clause.split(';').next().unwrap_or_default().trim())
 }
 
 // === What both versions share ===

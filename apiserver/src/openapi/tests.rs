@@ -226,6 +226,19 @@ fn what_is_no_document_is_refused_without_words() {
     assert_eq!(request(&Method::POST, V3, &[]).unwrap().status(), 405);
 }
 
+#[test]
+fn version_2_is_in_protobuf_for_whoever_prefers_it() {
+    let media = |path, accept: &str| {
+        let answer = ask(path, &[(ACCEPT, accept)]).unwrap();
+        answer.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap().to_owned())
+    };
+    let both = format!("{PROTOBUF_ASKED},application/json");
+    assert_eq!(media("/openapi/v2", PROTOBUF_ASKED).as_deref(), Some(PROTOBUF));
+    assert_eq!(media("/openapi/v2", &both).as_deref(), Some(PROTOBUF));
+    assert_eq!(media("/openapi/v2", &format!("*/*,{PROTOBUF}")).as_deref(), Some(JSON));
+    assert_eq!(media(V3, PROTOBUF_ASKED), None, "version 3 has other messages");
+}
+
 /// What the documents look like as a whole. `FORMWORK_UPDATE_GOLDEN=1` writes them anew.
 #[test]
 fn the_documents_are_the_golden_ones() {

@@ -178,7 +178,9 @@ fn set_paths(config: &mut ffi::PyConfig, path: &str) -> Result<()> {
 
 /// Text as C's wide characters, which are Unicode here, with a zero behind it.
 fn wide(text: &str) -> Vec<libc::wchar_t> {
-    text.chars().map(|one| u32::from(one).cast_signed()).chain([0]).collect()
+    // Signed on some processors and not on others.
+    let wide = |one| libc::wchar_t::from_ne_bytes(u32::from(one).to_ne_bytes());
+    text.chars().map(wide).chain([0]).collect()
 }
 
 fn check(status: ffi::PyStatus) -> Result<()> {

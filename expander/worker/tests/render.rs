@@ -27,6 +27,82 @@ def GenerateConfig(context):
 }
 
 #[test]
+fn a_helper_may_have_any_name_but_that_of_a_module_that_templates_import() {
+    let mut worker = Worker::start(&[]);
+    let mut import = |name: &str| {
+        let module = name.trim_end_matches(".py").trim_end_matches("/__init__").replace('/', ".");
+        let source = format!("import {module} as m\ndef GenerateConfig(c): return {{'a': m.x}}\n");
+        let files = [("t.py", source.as_str()), (name, "x = 1\n")];
+        worker.answer(&ask(Language::Python, &files))
+    };
+    // Python itself has modules of these names; a helper hides them from templates, and from nobody else.
+    for name in ["os.py", "token.py", "a/b.py", "json_.py", "sys.py", "p/__init__.py"] {
+        let answer = import(name);
+        assert!(matches!(answer, Answer::Data { .. }), "{name}: {answer:?}");
+    }
+    let answer = import("json.py");
+    let Answer::Fault(fault) = answer else { panic!("{answer:?}") };
+    assert_eq!(
+        fault.message,
+        "'json' is a module of Python and an import of this configuration; rename the import"
+    );
+}
+
+#[test]
+fn helpers_load_once_and_find_each_other() {
+    let source = "
+import p
+from p import one
+from p.two import *
+def GenerateConfig(c):
+  return {'same': p.one is one, 'n': one.loads, 'two': two(), 'text': open('kind.txt').read()}
+";
+    let files = [
+        ("t.py", source),
+        ("p/one.py", "import p.two\nloads = 0\nloads += 1\n"),
+        ("p/two.py", "import p.one\ndef two(): return p.one.loads + 1\n"),
+        ("kind.txt", "Pod"),
+    ];
+    let answer = Worker::start(&[]).answer(&ask(Language::Python, &files));
+    let Answer::Data { value, .. } = answer else { panic!("{answer:?}") };
+    assert_eq!(value.to_json(), r#"{"same":true,"n":1,"two":2,"text":"Pod"}"#);
+}
+
+#[test]
+fn habits_of_python_2_are_understood_or_explained() {
+    let mut worker = Worker::start(&[]);
+    let source = template(
+        "d = {'b': 1}
+e = {'a': 2}
+return {'i': [k for k, v in d.iteritems()] + list(e.iterkeys()) + list(e.itervalues()), 'h': d.has_key('b'),
+  'n': [unicode(1), long(2), unichr(97), reduce(lambda x, y: x + y, xrange(4)), isinstance('', basestring)]}",
+    );
+    let answer = worker.answer(&python(&source));
+    let Answer::Data { value, .. } = answer else { panic!("{answer:?}") };
+    assert_eq!(value.to_json(), r#"{"i":["b","a",2],"h":true,"n":["1",2,"a",6,true]}"#);
+    for old in [
+        "print 'x'",
+        "try: pass\nexcept ValueError, e: pass",
+        "x = `1`",
+        "if 1 <> 2: pass",
+        "x = 0644",
+        "exec 'x'",
+        "import urllib2",
+        "return {'a': {}.keys()[0]}",
+        "raise ValueError, 'x'",
+        "x = 10L",
+    ] {
+        let fault = worker.fault(&template(old));
+        assert!(
+            fault.hint.is_some_and(|hint| hint.contains("Python 3")),
+            "{old}: {}",
+            fault.message
+        );
+    }
+    assert_eq!(worker.fault(&template("x = = 1")).hint, None);
+}
+
+#[test]
 fn only_data_comes_back() {
     let mut worker = Worker::start(&[]);
     let mut value = |result: &str| match worker.answer(&python(&template(result))) {
@@ -129,8 +205,12 @@ fn a_session_takes_many_calls_of_jinja_and_none_of_python() {
     let mut worker = Worker::start(&[]);
     let (mut channel, _pidfd) = worker.child(true);
     for _ in 0..3 {
-        let ask = ask(Language::Jinja, &[("t.jinja", "a: {{ name }}")]);
-        assert!(exchange(&mut channel, &ask).is_some());
+        let ask = ask(Language::Jinja, &[("t.jinja", "a: {{ name }} {{ env['deployment'] }}")]);
+        let answer = exchange(&mut channel, &ask);
+        assert!(
+            matches!(&answer, Some(Answer::Text { text, .. }) if text == "a: n d"),
+            "{answer:?}"
+        );
     }
     let answer = exchange(&mut channel, &python("def GenerateConfig(c): return {}\n"));
     assert!(

@@ -3,8 +3,9 @@
 #[allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 mod rig;
 
+use expansion::Language;
 use protocol::{Answer, Ended};
-use rig::{Worker, python, template};
+use rig::{Worker, ask, exchange, python, template};
 
 /// A template that goes from a module that it may import to those behind it: the guards are no wall.
 fn walk(body: &str) -> String {
@@ -96,6 +97,39 @@ fn memory_ends_with_a_fault_that_says_so() {
         let told = outcome(worker, attack);
         assert!(told.starts_with("MemoryLimit"), "{attack}: {told}");
     }
+}
+
+#[test]
+fn memory_of_jinja_ends_the_session_and_nothing_else() {
+    let worker = &mut Worker::start(&["--memory", "64", "--cpu", "5000"]);
+    let bomb = "{% set n = namespace(t='0123456789abcdef') %}\
+        {% for _ in range(40) %}{% set n.t = n.t ~ n.t %}{% endfor %}{{ n.t|length }}";
+    let (mut channel, _pidfd) = worker.child(true);
+    let answer = exchange(&mut channel, &ask(Language::Jinja, &[("t.jinja", bomb)]));
+    match answer {
+        Some(Answer::Fault(fault)) => assert!(fault.kind.ends_with("Limit"), "{fault:?}"),
+        Some(other) => panic!("{other:?}"),
+        // The allocator cannot report; the process ends as `abort` without a `kill` does.
+        None => assert_eq!(worker.ended().signal, Some(11)),
+    }
+    let (mut channel, _pidfd) = worker.child(true);
+    assert!(exchange(&mut channel, &ask(Language::Jinja, &[("t.jinja", "a: 1")])).is_some());
+}
+
+#[test]
+fn a_session_that_used_much_time_makes_room_for_a_fresh_one() {
+    let worker = &mut Worker::start(&["--cpu", "10"]);
+    let busy = "{% for _ in range(9000) %}{{ loop.index }}{% endfor %}";
+    let (mut channel, _pidfd) = worker.child(true);
+    let ask = ask(Language::Jinja, &[("t.jinja", busy)]);
+    let mut calls = 0;
+    while let Some(answer) = exchange(&mut channel, &ask) {
+        assert!(matches!(answer, Answer::Text { .. }), "{answer:?}");
+        calls += 1;
+    }
+    let ended = worker.ended();
+    assert!(ended.code == Some(0) || ended.signal == Some(24), "{ended:?} after {calls} calls");
+    assert!(ended.cpu >= 90_000, "{ended:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::{filters, globals, methods, print, source};
 use crate::call::Call;
@@ -28,7 +28,11 @@ pub(super) fn environment(call: &Call, fuel: u64) -> Environment<'static> {
     let mut environment = BASE.clone();
     let imports = Arc::clone(&call.imports);
     environment.set_loader(move |name| {
-        Ok(imports.get(name).map(|import| source::prepare(&import.content).into_owned()))
+        let Some(import) = imports.get(name) else { return Ok(None) };
+        match source::prepare(&import.content) {
+            Ok(text) => Ok(Some(text.into_owned())),
+            Err(error) => Err(Error::new(ErrorKind::SyntaxError, error.to_string())),
+        }
     });
     // The engine counts with a sign.
     environment.set_fuel(Some(fuel.min(i64::MAX.unsigned_abs())));

@@ -12,16 +12,32 @@ pub(super) const PERCENT: &str = "__mod__";
 /// What is put after the name of a tag that Jinja2 does not know without an extension, and the engine does.
 pub(super) const UNKNOWN: &str = "__";
 
+/// How many operators, attributes, filters and calls may stand in one chain, and how many `elif` in one `if`. The engine
+/// goes into each of them one call deeper, and its stack ends.
+const LONGEST_CHAIN: usize = 1000;
+
 /// The text for the engine.
-pub(super) fn prepare(text: &str) -> Cow<'_, str> {
+///
+/// # Errors
+/// When a chain in it is too long.
+pub(super) fn prepare(text: &str) -> Result<Cow<'_, str>, TooLong> {
     let text = if text.contains('\r') {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
     } else {
         Cow::Borrowed(text)
     };
-    let edits = Scanner::new(&text).scan();
-    if edits.is_empty() { text } else { Cow::Owned(apply(&text, &edits)) }
+    let scanned = Scanner::new(&text).scan();
+    if scanned.too_long {
+        return Err(TooLong);
+    }
+    let edits = scanned.edits;
+    Ok(if edits.is_empty() { text } else { Cow::Owned(apply(&text, &edits)) })
 }
+
+/// An expression or an `if` is a chain of too many links.
+#[derive(Debug, thiserror::Error)]
+#[error("an expression or an 'if' has more than {LONGEST_CHAIN} parts in a chain")]
+pub(super) struct TooLong;
 
 /// Something to be put in the place of a piece of text.
 struct Edit {
@@ -49,6 +65,8 @@ struct Level {
     formatting: bool,
     /// A factor or a negative number came before, which a filter would not take in: `%` stays.
     plain: bool,
+    /// Operators, attributes, filters and calls so far.
+    links: usize,
 }
 
 struct Scanner<'t> {
@@ -63,15 +81,28 @@ struct Scanner<'t> {
     number: bool,
     levels: Vec<Level>,
     edits: Vec<Edit>,
+    /// How many `elif` this `if` has.
+    alternatives: usize,
+    too_long: bool,
 }
 
 impl<'t> Scanner<'t> {
     fn new(text: &'t str) -> Self {
-        let (bytes, levels, edits) = (text.as_bytes(), Vec::new(), Vec::new());
-        Self { text, bytes, at: 0, end: 0, value: true, number: false, levels, edits }
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            end: 0,
+            value: true,
+            number: false,
+            levels: Vec::new(),
+            edits: Vec::new(),
+            alternatives: 0,
+            too_long: false,
+        }
     }
 
-    fn scan(mut self) -> Vec<Edit> {
+    fn scan(mut self) -> Self {
         while let Some(found) = self.text[self.at..].find('{') {
             self.at += found + 1;
             match self.bytes.get(self.at) {
@@ -87,7 +118,7 @@ impl<'t> Scanner<'t> {
                 _ => {}
             }
         }
-        self.edits
+        self
     }
 
     fn skip_behind(&mut self, mark: &str) {
@@ -106,6 +137,8 @@ impl<'t> Scanner<'t> {
         if name == "do" {
             self.edits.push(Edit { at: self.at + name.len(), length: 0, text: UNKNOWN });
         }
+        self.alternatives = if name == "elif" { self.alternatives + 1 } else { 0 };
+        self.too_long |= self.alternatives > LONGEST_CHAIN;
         self.expression(*b"%}");
     }
 
@@ -146,6 +179,7 @@ impl<'t> Scanner<'t> {
             b'\'' | b'"' => self.string(byte),
             b'0'..=b'9' => self.digits(),
             b'(' | b'[' | b'{' => {
+                self.link();
                 self.at += 1;
                 self.levels.push(Level::default());
                 self.value = true;
@@ -160,6 +194,7 @@ impl<'t> Scanner<'t> {
                 self.value = false;
             }
             b'.' | b'|' => {
+                self.link();
                 self.at += 1;
                 self.value = false;
             }
@@ -177,6 +212,12 @@ impl<'t> Scanner<'t> {
 
     fn level(&mut self) -> &mut Level {
         self.levels.last_mut().expect("there is one as long as an expression is read")
+    }
+
+    fn link(&mut self) {
+        let level = self.level();
+        level.links += 1;
+        self.too_long |= level.links > LONGEST_CHAIN;
     }
 
     /// An operator, a bracket or the end follows the value that came last.
@@ -214,6 +255,7 @@ impl<'t> Scanner<'t> {
         let length = word(rest);
         if matches!(&rest[..length], "and" | "or" | "not" | "in" | "is" | "if" | "elif" | "else") {
             self.finish_value();
+            self.link();
             self.level().plain = false;
             self.value = true;
         } else {
@@ -223,6 +265,7 @@ impl<'t> Scanner<'t> {
     }
 
     fn percent(&mut self, number: bool) {
+        self.link();
         self.finish_value();
         if !self.value && !number && !self.level().plain {
             let text = "|__mod__(";
@@ -235,6 +278,7 @@ impl<'t> Scanner<'t> {
 
     /// `*`, `/`, `//` and the power, which is part of the value that it raises.
     fn factor(&mut self, byte: u8) {
+        self.link();
         let double = self.bytes.get(self.at + 1) == Some(&byte);
         let power = double && byte == b'*';
         if !(power && self.level().formatting) {
@@ -247,6 +291,7 @@ impl<'t> Scanner<'t> {
 
     /// A sign before a value.
     fn sign(&mut self, byte: u8) {
+        self.link();
         if byte == b'+' {
             self.edits.push(Edit { at: self.at, length: 1, text: " " });
         } else if !self.level().formatting {
@@ -259,6 +304,11 @@ impl<'t> Scanner<'t> {
     fn operator(&mut self) {
         self.finish_value();
         self.level().plain = false;
+        if self.bytes[self.at] == b',' {
+            self.level().links = 0;
+        } else {
+            self.link();
+        }
         let character = self.text[self.at..].chars().next().map_or(1, char::len_utf8);
         self.at += character;
         self.value = true;
@@ -276,7 +326,7 @@ mod tests {
 
     #[track_caller]
     fn becomes(text: &str, want: &str) {
-        assert_eq!(prepare(text), want);
+        assert_eq!(prepare(text).unwrap(), want);
     }
 
     #[test]
@@ -289,7 +339,7 @@ mod tests {
             "{{ 'a % b' }}",
             "{# a % b #}",
         ] {
-            assert!(matches!(prepare(text), Cow::Borrowed(_)), "{text}");
+            assert!(matches!(prepare(text), Ok(Cow::Borrowed(_))), "{text}");
         }
     }
 
@@ -337,7 +387,23 @@ mod tests {
         for text in
             ["{{", "{{ 'a", "{{ 'a\\", "{{ ) }}", "{% raw %}", "{#", "{{ a) % b }}", "{{ é", "{%-"]
         {
-            prepare(text);
+            prepare(text).unwrap();
         }
+    }
+
+    #[test]
+    fn chains_have_an_end() {
+        for (link, most) in
+            [(" + 1", 1000), (".a", 1000), ("|f", 1000), ("[0]", 1000), (" and a", 1000)]
+        {
+            let chain = |links: usize| format!("{{{{ a{} }}}}", link.repeat(links));
+            assert!(prepare(&chain(most)).is_ok(), "{link}");
+            assert!(prepare(&chain(most + 1)).is_err(), "{link}");
+        }
+        let alternatives =
+            |count: usize| format!("{{% if a %}}{}{{% endif %}}", "{% elif b %}".repeat(count));
+        assert!(prepare(&alternatives(1000)).is_ok());
+        assert!(prepare(&alternatives(1001)).is_err());
+        assert!(prepare(&format!("{{{{ [{}] }}}}", "a.b, ".repeat(9000))).is_ok());
     }
 }

@@ -2,6 +2,7 @@
 
 mod differences;
 mod expressions;
+mod garbage;
 mod recorded;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use minijinja::value::{Kwargs, Rest, Value, ValueKind, from_args};
 use minijinja::{Error, State, filters};
 
+use super::text::bounded;
 use super::{defined, failed, given};
 use crate::jinja::print;
 
@@ -41,6 +42,7 @@ pub(super) fn join(
         if at > 0 {
             joined.push_str(&between);
         }
+        bounded(joined.len() + between.len())?;
         joined.push_str(&print::text(&attribute_of(item?, attribute.as_ref())?));
     }
     Ok(joined)

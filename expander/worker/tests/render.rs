@@ -128,6 +128,21 @@ fn only_data_comes_back() {
 }
 
 #[test]
+fn yaml_is_loaded_without_a_loader_as_it_once_was() {
+    let mut worker = Worker::start(&[]);
+    let mut loaded = |text: &str| {
+        let result = format!("import yaml\nreturn {{'is': yaml.load({text:?})}}");
+        match worker.answer(&python(&template(&result))) {
+            Answer::Data { value, .. } => value.to_json(),
+            Answer::Fault(fault) => fault.kind,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(loaded("a: [1]"), r#"{"is":{"a":[1]}}"#);
+    assert_eq!(loaded("!!python/object/apply:os.getcwd []"), "ConstructorError");
+}
+
+#[test]
 fn a_fault_names_files_and_lines_and_no_path_of_the_machine() {
     let mut worker = Worker::start(&[]);
     let fault =

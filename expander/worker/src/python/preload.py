@@ -31,6 +31,9 @@ def load():
     for name in sorted(ALLOWED) + LAZY:
         __import__(name)
     modules = sys.modules
+    # PyYAML once had a loader by default, and templates of that time name none. This one makes no objects.
+    for load in (modules["yaml"].load, modules["yaml"].load_all):
+        load.__defaults__ = (modules["yaml"].SafeLoader,)
     for encoding in ("ascii", "latin-1", "utf-8-sig", "utf-16", "utf-32", "cp1252", "idna"):
         "warm".encode(encoding).decode(encoding)
     modules["datetime"].datetime.strptime("2016-01-04", "%Y-%m-%d").strftime("%Y")

@@ -2,14 +2,14 @@
 //!
 //! What the text has to contain is the business of those who ask.
 
-use crate::value::Value;
+use crate::value::{Value, size};
 
 /// A text that was read.
 #[derive(Debug)]
 pub(crate) struct Document {
     /// What it says; `null` when it is empty.
     pub(crate) value: Value,
-    /// How long it is as JSON, with everything that aliases repeat.
+    /// How much of a budget it takes, with everything that aliases repeat.
     pub(crate) size: usize,
     /// What is odd about it, such as a key that stands twice.
     pub(crate) warnings: Vec<String>,
@@ -35,19 +35,27 @@ pub(crate) struct Unreadable {
     pub(crate) message: String,
 }
 
+/// How much one text may say. All of an expansion's texts together have a budget; this ends one before it takes memory.
+const LARGEST: usize = 16 << 20;
+
 /// Reads YAML as PyYAML's `safe_load` does.
 ///
 /// # Errors
-/// When it is not YAML, says what JSON cannot say, or exceeds a limit of nesting or aliases.
+/// When it is not YAML, says what JSON cannot say, or exceeds a limit of nesting, aliases or size.
 pub(crate) fn read(text: &str) -> Result<Document, Unreadable> {
     let unreadable = |error: yaml::ReadError| Unreadable {
         line: error.line().and_then(|line| u32::try_from(line).ok()),
         message: error.message().to_owned(),
     };
     let yaml::Loaded { json, duplicates, lines } = yaml::safe_load(text).map_err(unreadable)?;
+    let size = size::of_json(&json);
+    if size > LARGEST {
+        let message = format!("it says more than the {LARGEST} bytes that are allowed");
+        return Err(Unreadable { line: None, message });
+    }
     let value = Value::from_json(&json)
         .map_err(|error| Unreadable { line: None, message: error.to_string() })?;
-    Ok(Document { value, size: json.len(), warnings: duplicates, lines })
+    Ok(Document { value, size, warnings: duplicates, lines })
 }
 
 #[cfg(test)]
@@ -63,10 +71,16 @@ mod tests {
 
     #[test]
     fn what_aliases_repeat_counts_towards_the_size() {
-        let text = "a: &a [xxxxxxxxxx, xxxxxxxxxx]\nb: [*a, *a, *a]\n";
-        let document = read(text).unwrap();
+        let text = format!("a: &a [{}]\nb: [*a, *a, *a]\n", "x".repeat(100));
+        let document = read(&text).unwrap();
         assert_eq!(document.size, document.value.to_json().len());
-        assert!(document.size > 4 * "xxxxxxxxxx, xxxxxxxxxx".len());
+        assert!(document.size > 4 * 100);
+    }
+
+    #[test]
+    fn a_text_that_would_take_much_memory_is_unreadable() {
+        let text = format!("[{}]", "[],".repeat(LARGEST / 24));
+        assert!(read(&text).unwrap_err().message.starts_with("it says more than"));
     }
 
     #[test]

@@ -137,8 +137,11 @@ impl Expansion {
         budget.env(env.iter().map(|(key, value)| key.len() + value.size()).sum())?;
         let document = configuration::read(&configuration).map_err(|unreadable| {
             let message = format!("Error parsing YAML: {}", unreadable.message);
-            let problem = Problem::new(Cause::Configuration, message).in_file("config");
-            Problem { line: unreadable.line, ..problem }
+            let mut problem = Problem::new(Cause::Configuration, message).in_file("config");
+            problem.line = unreadable.line;
+            let line = unreadable.line.map(|line| format!("\n  in template, line {line}"));
+            problem.original.line = line.map(|line| problem.message.clone() + &line);
+            problem
         })?;
         budget.output(document.size)?;
         let mut expansion = Self {

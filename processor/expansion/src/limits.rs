@@ -14,7 +14,7 @@ pub struct Limits {
     /// How many files may be imported, those that came with the configuration included.
     pub imports: usize,
     /// How many bytes of JSON everything may have together that the configuration, templates and defaults give, and how
-    /// many bytes the result may have.
+    /// many the result may have. A value counts 24 bytes at least: it takes memory even if it has hardly any text.
     pub output: usize,
     /// How many bytes the configuration and all imports may have together.
     pub input: usize,

@@ -11,7 +11,7 @@ fn resolved(resources: &[(usize, &str)], outputs: Outputs<'_>) -> Result<String,
         let outputs = map.into_iter().map(|(name, value)| Output { name, value });
         tree.nodes[*node].outputs.extend(outputs);
     }
-    let mut left = 100_000_usize;
+    let mut left = 1_000_000_usize;
     let mut spend = |bytes| {
         left = left.checked_sub(bytes).ok_or_else(|| Problem::new(Cause::Limit, "too much"))?;
         Ok(())

@@ -33,6 +33,8 @@ pub(super) fn add(environment: &mut Environment<'static>) {
     environment.add_filter("truncate", text::truncate);
     environment.add_filter("wordcount", text::wordcount);
     environment.add_filter("wordwrap", text::wordwrap);
+    environment.add_filter("batch", items::batch);
+    environment.add_filter("slice", items::slice);
     environment.add_filter("dictsort", items::dictsort);
     environment.add_filter("first", items::first);
     environment.add_filter("last", items::last);

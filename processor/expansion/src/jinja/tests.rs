@@ -169,3 +169,17 @@ fn messages_have_no_control_characters_and_an_end() {
     assert!(fault.message.starts_with("a\\n\\x1bxx"), "{}", fault.message);
     assert!(fault.message.len() < 1100);
 }
+
+#[test]
+fn what_is_nested_too_deep_or_asked_for_too_often_is_refused() {
+    let nest =
+        "{% set n = namespace(x=1) %}{% for i in range(9999) %}{% set n.x = [n.x] %}{% endfor %}";
+    for filter in ["tojson", "yaml", "pprint"] {
+        let fault = failure(&[("t.jinja", &format!("{nest}{{{{ n.x|{filter} }}}}"))], "{}");
+        assert_eq!(fault.message, "lists and maps stand more than 128 deep");
+    }
+    for filter in ["batch(99999999, 0)", "slice(99999999)"] {
+        let fault = failure(&[("t.jinja", &format!("{{{{ [1]|{filter}|list }}}}"))], "{}");
+        assert_eq!(fault.message, "99999999 is too many");
+    }
+}

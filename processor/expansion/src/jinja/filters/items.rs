@@ -103,3 +103,33 @@ pub(super) fn sort(
     }
     filters::sort(state, value, arguments.into_iter().collect())
 }
+
+/// How many lists or how long ones may be asked for, which is as far as `range` goes.
+const MOST: usize = 100_000;
+
+/// Rows of so many items, the last one filled up.
+pub(super) fn batch(
+    state: &State,
+    value: Value,
+    count: usize,
+    fill_with: Option<Value>,
+) -> Result<Value, Error> {
+    filters::batch(state, value, few(count)?, fill_with)
+}
+
+/// So many columns.
+pub(super) fn slice(
+    state: &State,
+    value: Value,
+    count: usize,
+    fill_with: Option<Value>,
+) -> Result<Value, Error> {
+    filters::slice(state, value, few(count)?, fill_with)
+}
+
+fn few(count: usize) -> Result<usize, Error> {
+    if count > MOST {
+        return Err(failed(format!("{count} is too many")));
+    }
+    Ok(count)
+}

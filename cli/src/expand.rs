@@ -4,7 +4,6 @@
 //! With `--remote` the server does all but the collecting.
 
 mod collect;
-mod declared;
 mod environment;
 mod output;
 mod remote;

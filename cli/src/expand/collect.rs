@@ -9,10 +9,9 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
-use expansion::imports::{self, File};
+use expansion::imports::{self, Declared, File};
 use expansion::{Imports, Limits};
 
-use super::declared::{self, Declared};
 
 /// What stands behind a template's path in that of its schema.
 const SCHEMA: &str = ".schema";
@@ -60,7 +59,7 @@ struct Collector {
 impl Collector {
     /// Everything that `text` imports, and what follows from it.
     fn all_of(&mut self, text: &str, importer: &Importer) -> anyhow::Result<()> {
-        for import in declared::imports(text) {
+        for import in imports::declared(text) {
             let import = import.map_err(|wrong| anyhow!("{}:{wrong}", importer.shown))?;
             let place = || format!("{}:{}", importer.shown, import.line);
             self.declared(&import, importer).with_context(place)?;

@@ -4,7 +4,11 @@
 //! by the last part of the path as well, as Deployment Manager's client named all files. A part that two files end with
 //! names neither. Whoever collects files asks here, so that the server and the client agree.
 
+mod declared;
+
 use std::collections::BTreeMap;
+
+pub use self::declared::{Declared, declared};
 
 use crate::call::{Import, Imports, Text};
 

@@ -1,32 +1,31 @@
-//! The `imports` of a configuration or a schema, as they stand there.
+//! The `imports` of a configuration or a schema, as they stand there. What they lead to is found by whoever collects files.
 
-use expansion::Value;
+use crate::configuration;
+use crate::value::Value;
 
 /// The key that they stand under.
 const IMPORTS: &str = "imports";
 
 /// One entry of `imports`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Declared {
+pub struct Declared {
     /// Where the file is; may be a pattern.
-    pub(crate) path: String,
+    pub path: String,
     /// What it is called; the path if absent.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// The line where it begins, from 1.
-    pub(crate) line: usize,
+    pub line: u32,
 }
 
 /// The entries, each read or with what is wrong with it as `LINE: what`. None when `text` is no mapping or cannot be
 /// read: that is the expansion's to say.
-pub(crate) fn imports(text: &str) -> Vec<Result<Declared, String>> {
-    let Ok(loaded) = yaml::safe_load(text) else { return Vec::new() };
-    let Ok(document) = Value::from_json(&loaded.json) else { return Vec::new() };
-    let lines = loaded.lines.iter().find(|(key, _)| key == IMPORTS);
-    let lines = lines.map_or(&[][..], |(_, lines)| lines);
-    match document.get(IMPORTS) {
+pub fn declared(text: &str) -> Vec<Result<Declared, String>> {
+    let Ok(document) = configuration::read(text) else { return Vec::new() };
+    let lines = document.lines(IMPORTS);
+    match document.value.get(IMPORTS) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::List(entries)) => {
-            let entry = |(index, entry)| declared(index, entry, lines.get(index).copied());
+            let entry = |(index, entry)| import(index, entry, lines.get(index).copied());
             entries.iter().enumerate().map(entry).collect()
         }
         Some(_) => {
@@ -36,7 +35,7 @@ pub(crate) fn imports(text: &str) -> Vec<Result<Declared, String>> {
     }
 }
 
-fn declared(index: usize, entry: &Value, line: Option<usize>) -> Result<Declared, String> {
+fn import(index: usize, entry: &Value, line: Option<u32>) -> Result<Declared, String> {
     // A list that stands there by an alias has no lines.
     let line = line.unwrap_or(1);
     let wrong = |what: &str| format!("{line}: imports[{index}]: {what}");
@@ -57,15 +56,15 @@ fn declared(index: usize, entry: &Value, line: Option<usize>) -> Result<Declared
 mod tests {
     use super::*;
 
-    fn check(text: &str, want: &[(&str, Option<&str>, usize)]) {
-        let got: Vec<_> = imports(text).into_iter().map(Result::unwrap).collect();
+    fn check(text: &str, want: &[(&str, Option<&str>, u32)]) {
+        let got: Vec<_> = declared(text).into_iter().map(Result::unwrap).collect();
         let got: Vec<_> =
             got.iter().map(|one| (&*one.path, one.name.as_deref(), one.line)).collect();
         assert_eq!(got, want);
     }
 
     fn wrong(text: &str) -> String {
-        imports(text).pop().unwrap().unwrap_err()
+        declared(text).pop().unwrap().unwrap_err()
     }
 
     #[test]

@@ -1,8 +1,18 @@
 //! Files that an expansion asks for: templates that are named by a URL or stand in a registry.
 
+mod address;
+mod client;
+mod hosts;
+mod registry;
+mod url;
+mod version;
+mod web;
+
 use std::pin::Pin;
 
 use expansion::{Imports, Wanted};
+
+pub use self::web::{Access, AccessError, Web};
 
 /// A future in a box, because expansions take whatever fetches.
 pub type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Imports, FetchError>> + Send + 'a>>;

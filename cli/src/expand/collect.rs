@@ -12,7 +12,6 @@ use anyhow::{Context, anyhow, bail};
 use expansion::imports::{self, Declared, File};
 use expansion::{Imports, Limits};
 
-
 /// What stands behind a template's path in that of its schema.
 const SCHEMA: &str = ".schema";
 

@@ -25,6 +25,13 @@ impl Hosts {
         entries.into_iter().map(entry).collect::<Result<_, _>>().map(Self)
     }
 
+    /// The same and this one.
+    pub(crate) fn with(mut self, url: &Uri) -> Option<Self> {
+        let plain = url.scheme() == Some(&Scheme::HTTP);
+        self.0.push(Entry::of(plain, url.authority()?)?);
+        Some(self)
+    }
+
     /// Whether nothing is allowed.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -33,15 +40,13 @@ impl Hosts {
     /// Whether this may be fetched. Only what is listed with `http://` may come in the clear, since anybody on the way could
     /// change it; a port counts unless it is the scheme's own.
     pub(crate) fn allow(&self, url: &Uri) -> bool {
-        let (Some(scheme), Some(authority)) = (url.scheme(), url.authority()) else { return false };
-        let plain = *scheme == Scheme::HTTP;
-        Entry::of(plain, authority).is_some_and(|wanted| {
-            // Who may come in the clear may come in secret too, on the port of that.
-            let secret = |entry: &Entry| {
-                entry.plain && entry.port == 80 && !plain && wanted.port == 443 && entry.host == wanted.host
-            };
-            self.0.iter().any(|entry| *entry == wanted || secret(entry))
-        })
+        let plain = match url.scheme_str() {
+            Some("https") => false,
+            Some("http") => true,
+            _ => return false,
+        };
+        let wanted = url.authority().and_then(|authority| Entry::of(plain, authority));
+        wanted.is_some_and(|wanted| self.0.contains(&wanted))
     }
 
     /// Whether this host is listed, for `https` on its own port.
@@ -66,8 +71,11 @@ impl Entry {
         let port = authority.port_u16();
         // Neither a user nor a port that is none; a name with a point at its end is the same name.
         let written = port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
-        let host = host.strip_suffix('.').map_or(host.clone(), str::to_owned);
-        let whole = authority.as_str().eq_ignore_ascii_case(&written) && !host.is_empty();
+        let host = host.strip_suffix('.').map_or_else(|| host.clone(), str::to_owned);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+        let whole = authority.as_str().eq_ignore_ascii_case(&written)
+            && !host.is_empty()
+            && host.chars().all(is_name);
         whole.then(|| Self { plain, host, port: port.unwrap_or(if plain { 80 } else { 443 }) })
     }
 }
@@ -82,14 +90,14 @@ mod tests {
 
     #[test]
     fn only_what_is_listed_is_allowed() {
-        let list = ["Example.com", "https://b.org:8443", "http://c.net", "http://127.0.0.1:9000", "[::1]"];
+        let list =
+            ["Example.com", "https://b.org:8443", "http://c.net", "http://127.0.0.1:9000", "[::1]"];
         for url in [
             "https://example.com/t.py",
             "https://EXAMPLE.com:443/t.py",
             "https://example.com./t.py",
             "https://b.org:8443/",
             "http://c.net/",
-            "https://c.net/",
             "http://127.0.0.1:9000/x",
             "https://[::1]/",
         ] {
@@ -103,6 +111,7 @@ mod tests {
             "https://evil.org@example.com/",
             "https://example.com@evil.org/",
             "https://b.org/",
+            "https://c.net/",
             "http://127.0.0.1:9001/",
             "https://127.0.0.1:9000/",
             "http://127.0.0.1/",
@@ -116,7 +125,9 @@ mod tests {
 
     #[test]
     fn what_is_no_host_is_refused() {
-        for entry in ["", "a b", "ftp://x", "https://x/path", "u@x", "x:y", "*.example.com/", "http://"] {
+        for entry in
+            ["", "a b", "ftp://x", "https://x/path", "u@x", "x:y", "*.example.com/", "http://"]
+        {
             assert_eq!(Hosts::parse([entry]).unwrap_err(), entry);
         }
     }

@@ -68,8 +68,22 @@ mod tests {
             assert_eq!((version.major, version.minor, version.patch), parts, "{text}");
         }
         for text in [
-            "", "v", ".", "1.", ".1", "1..2", "1.2.3.4", "-1", "+1", "1,1", "vv1", "v1.2-rc1", "latest", "1.x",
-            "99999999999999999999", "v 1",
+            "",
+            "v",
+            ".",
+            "1.",
+            ".1",
+            "1..2",
+            "1.2.3.4",
+            "-1",
+            "+1",
+            "1,1",
+            "vv1",
+            "v1.2-rc1",
+            "latest",
+            "1.x",
+            "99999999999999999999",
+            "v 1",
         ] {
             assert_eq!(Version::parse(text), None, "{text:?}");
         }

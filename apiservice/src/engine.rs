@@ -11,7 +11,8 @@ use apiserver::health::Health;
 use apiserver::metrics::Metrics;
 use apiserver::status::{Error, Reason};
 use expander::{
-    Cache, Config, ExpandError, Fetch, NoFetch, Pool, PoolError, Register, Render, Rendering, Terms,
+    Access, Cache, Config, ExpandError, Fetch, NoFetch, Pool, PoolError, Register, Render,
+    Rendering, Terms, Web,
 };
 use expansion::{Call, Failure, Input};
 use prometheus_client::registry::Metric;
@@ -55,34 +56,34 @@ pub(crate) enum Refused {
 impl Engine {
     /// One that runs no template, for those who only want to know what would be served.
     pub fn absent() -> Self {
-        Self::of(Renderer::Absent("this server runs no templates".to_owned()))
+        Self::of(Renderer::Absent("this server runs no templates".to_owned()), Box::new(NoFetch))
     }
 
     /// One that runs Jinja here, without any wall.
     #[cfg(test)]
     pub(crate) fn in_process() -> Self {
-        Self::of(Renderer::InProcess(expander::InProcess))
+        Self::of(Renderer::InProcess(expander::InProcess), Box::new(NoFetch))
     }
 
-    fn of(renderer: Renderer) -> Self {
-        Self(Arc::new(Parts { renderer, cache: Cache::new(KEPT), fetch: Box::new(NoFetch) }))
+    fn of(renderer: Renderer, fetch: Box<dyn Fetch>) -> Self {
+        Self(Arc::new(Parts { renderer, cache: Cache::new(KEPT), fetch }))
     }
 
     /// Starts the pool. Without the program that templates run in there is none, and all else is served.
     ///
     /// # Errors
-    /// When the flags name a program that is not there.
+    /// When the flags name a program that is not there, or hosts that are none.
     pub(crate) fn start(flags: &args::Expansion) -> Result<Self> {
-        match Pool::start(config(flags)) {
-            Ok(pool) => Ok(Self::of(Renderer::Pool(pool))),
-            Err(error) if flags.expander.is_some() => Err(error).context("--expander"),
+        let web = Web::new(access(flags)).context("--template-allowed-hosts")?;
+        let renderer = match Pool::start(config(flags)) {
+            Ok(pool) => Renderer::Pool(pool),
+            Err(error) if flags.expander.is_some() => return Err(error).context("--expander"),
             Err(error) => {
                 tracing::warn!(%error, "templates of Deployment Manager are not run");
-                Ok(Self::of(Renderer::Absent(
-                    "this server has no program to run templates".to_owned(),
-                )))
+                Renderer::Absent("this server has no program to run templates".to_owned())
             }
-        }
+        };
+        Ok(Self::of(renderer, Box::new(web)))
     }
 
     /// Shows what templates run behind, and what is counted.
@@ -140,6 +141,14 @@ impl Render for Renderer {
             #[cfg(test)]
             Self::InProcess(renderer) => Render::render(renderer, call, terms),
         }
+    }
+}
+
+fn access(flags: &args::Expansion) -> Access {
+    Access {
+        hosts: flags.template_allowed_hosts.clone(),
+        private_addresses: flags.template_allow_private_addresses,
+        ..Access::default()
     }
 }
 

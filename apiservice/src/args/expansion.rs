@@ -43,7 +43,8 @@ pub struct Expansion {
     )]
     pub expander_minimum: Vec<Layer>,
 
-    /// Hosts that templates are fetched from when a type is a URL or github.com/OWNER/REPO/…; without any, none is.
+    /// Hosts that templates are fetched from when a type is a URL or github.com/OWNER/REPO/…, each as HOST or HOST:PORT, with
+    /// http:// before it where it may come in the clear; without any, none is.
     #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
     pub template_allowed_hosts: Vec<String>,
 

@@ -72,6 +72,14 @@ def GenerateConfig(c):
 fn habits_of_python_2_are_understood_or_explained() {
     let mut worker = Worker::start(&[]);
     let source = template(
+        "import sys\nreturn {'v': sys.version_info[0], 'p': sys.path, 'm': hasattr(sys, 'modules')}",
+    );
+    let answer = worker.answer(&python(&source));
+    assert!(
+        matches!(&answer, Answer::Data { value, .. } if value.to_json() == r#"{"v":3,"p":[],"m":false}"#),
+        "{answer:?}"
+    );
+    let source = template(
         "d = {'b': 1}
 e = {'a': 2}
 return {'i': [k for k, v in d.iteritems()] + list(e.iterkeys()) + list(e.itervalues()), 'h': d.has_key('b'),
@@ -89,6 +97,7 @@ return {'i': [k for k, v in d.iteritems()] + list(e.iterkeys()) + list(e.iterval
         "exec 'x'",
         "import urllib2",
         "return {'a': {}.keys()[0]}",
+        "{}.keys().sort()",
         "raise ValueError, 'x'",
         "x = 10L",
     ] {
@@ -157,6 +166,20 @@ fn a_fault_names_files_and_lines_and_no_path_of_the_machine() {
     assert!(fault.frames[1..].iter().all(|frame| frame.file.starts_with("<python:yaml")));
     let shown = format!("{fault:?}");
     assert!(!shown.contains("/usr") && !shown.contains("formwork"), "{shown}");
+
+    let fault = worker.fault(&template(
+        "import traceback, yaml, json
+try: yaml.safe_load('a: [')
+except Exception:
+  try: json.loads('[')
+  except Exception: raise ValueError(traceback.format_exc() + repr(json) + repr(json.codecs.open.__code__))",
+    ));
+    assert!(fault.message.contains("<python:json.decoder>"), "{}", fault.message);
+    assert!(
+        !fault.message.contains("/usr") && !fault.message.contains("/lib"),
+        "{}",
+        fault.message
+    );
 
     let fault = worker.fault("x = 1\nprint 'old'\n");
     assert_eq!((fault.kind.as_str(), fault.frames[0].line), ("SyntaxError", 2));

@@ -81,7 +81,8 @@ fn endless_loops_end_in_python_and_in_c() {
     ] {
         let ended = death(worker, attack);
         assert_eq!(ended.signal, Some(24), "{attack}: {ended:?}");
-        assert!(ended.cpu >= 190_000, "{ended:?}");
+        // The timer, and not the limit in whole seconds behind it.
+        assert!((190_000..900_000).contains(&ended.cpu), "{ended:?}");
     }
 }
 

@@ -58,9 +58,9 @@ def frame(frame, line, imports):
     function = "" if code.co_name == "<module>" else code.co_name
     if code.co_filename in imports:
         return place(code.co_filename, line, function, source(code.co_filename, line, imports))
-    if code.co_filename.startswith("<") and not code.co_filename.startswith("<frozen"):
-        return place(code.co_filename, line, function, "")
-    return place("<python:%s>" % frame.f_globals.get("__name__", "?"), line, function, "")
+    if code.co_filename.startswith("<frozen") or not code.co_filename.startswith("<"):
+        return place("<python:%s>" % frame.f_globals.get("__name__", "?"), line, function, "")
+    return place(code.co_filename, line, function, "")
 
 
 def syntax(error, imports, frames):

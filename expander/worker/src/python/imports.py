@@ -6,6 +6,7 @@ for good messages and for templates that mean well; the walls are elsewhere.
 
 import builtins
 import io
+import sys
 import types
 
 import formwork_preload as preload
@@ -13,6 +14,20 @@ import formwork_python2 as python2
 
 # There is nobody to ask, nothing to debug and nowhere to go.
 ABSENT = ("input", "breakpoint", "exit", "quit", "help", "copyright", "credits", "license")
+
+
+# What of `sys` computes, or says which Python this is.
+SYS = "byteorder exc_info float_info getrecursionlimit getsizeof hexversion intern maxsize maxunicode version_info".split()
+
+
+def stand_in():
+    """A `sys` for templates, which import it out of habit."""
+    module = types.ModuleType("sys")
+    for name in SYS:
+        setattr(module, name, getattr(sys, name))
+    module.maxint, module.platform, module.argv, module.path = sys.maxsize, "linux", [""], []
+    module.stdout, module.stderr = sys.stdout, sys.stderr
+    return module
 
 
 class Helpers:
@@ -28,6 +43,7 @@ class Helpers:
                 self.add(file.get("path", "") if place == "path" else name, name, file["content"])
         self.add_packages()
         self.builtins = self.private_builtins()
+        self.sys = stand_in()
 
     def add(self, place, name, content):
         if not place.endswith(".py"):
@@ -67,9 +83,11 @@ class Helpers:
                 if name + "." + item in self.sources:
                     self.load(name + "." + item)
             return module if fromlist else self.modules[root]
+        if name == "sys":
+            return self.sys
         if root in preload.ALLOWED:
             return builtins.__import__(name, globals, locals, fromlist, 0)
-        allowed = ", ".join(sorted(preload.ALLOWED - {"__future__"}))
+        allowed = ", ".join(sorted(preload.ALLOWED - {"__future__"} | {"sys"}))
         message = "No module named '%s'; a template can import what its configuration imports, and %s"
         raise ModuleNotFoundError(message % (name, allowed), name=name)
 

@@ -4,6 +4,7 @@ Runs once in the zygote, while files may still be read. It is no wall: whoever w
 everything that is loaded, and none of it can do anything, since the system calls are refused.
 """
 
+import _imp
 import sys
 
 # PyYAML has a faster half in C, and hashlib one in OpenSSL. Without them there is less code in reach of a template,
@@ -15,11 +16,11 @@ sys.modules["yaml._yaml"] = None
 ALLOWED = frozenset(
     """__future__ abc base64 binascii bisect calendar collections contextlib copy dataclasses datetime decimal enum
     fractions functools hashlib heapq hmac html io ipaddress itertools json math numbers operator pprint random re six
-    statistics string struct textwrap time types typing unicodedata urllib uuid yaml zlib""".split()
+    statistics string struct textwrap time traceback types typing unicodedata urllib uuid yaml zlib""".split()
 )
 
 # What those load when they are first used, and could not load any more.
-LAZY = """_strptime atexit collections.abc linecache traceback html.parser html.entities json.decoder json.encoder
+LAZY = """_strptime atexit collections.abc linecache html.parser html.entities json.decoder json.encoder
     urllib.parse stringprep encodings.ascii encodings.latin_1 encodings.utf_8 encodings.utf_8_sig encodings.utf_16
     encodings.utf_16_le encodings.utf_16_be encodings.utf_32 encodings.utf_32_le encodings.utf_32_be encodings.cp1252
     encodings.idna encodings.punycode encodings.hex_codec encodings.base64_codec encodings.unicode_escape
@@ -28,6 +29,7 @@ LAZY = """_strptime atexit collections.abc linecache traceback html.parser html.
 
 def load():
     """Imports everything, and uses once what fills caches of its own at the first use."""
+    rename()
     for name in sorted(ALLOWED) + LAZY:
         __import__(name)
     modules = sys.modules
@@ -44,6 +46,32 @@ def load():
     modules["re"].compile(r"(?i)^a+[b-c]{2,}\b").match("aabc")
     modules["decimal"].Decimal("1.1") + 1
     modules["ipaddress"].ip_network("10.0.0.0/8")
+
+
+def rename():
+    """Has code say `<python:yaml.parser>` for its file: a template may print a traceback, or show it in an error."""
+    loader = sys.modules["_frozen_importlib_external"].SourceFileLoader
+    get_code = loader.get_code
+
+    def renamed(self, name):
+        code = get_code(self, name)
+        _imp._fix_co_filename(code, "<python:%s>" % name)
+        return code
+
+    loader.get_code = renamed
+    # CPython has loaded a few by now, `encodings` most of all.
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None):
+            again(module)
+
+
+def again(module):
+    """The same for the functions of a module that is there already."""
+    for value in list(vars(module).values()):
+        for function in [value, *vars(value).values()] if isinstance(value, type) else [value]:
+            code = getattr(function, "__code__", None)
+            if isinstance(code, type(rename.__code__)) and not code.co_filename.startswith("<"):
+                _imp._fix_co_filename(code, "<python:%s>" % module.__name__)
 
 
 def files():

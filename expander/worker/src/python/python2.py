@@ -100,6 +100,9 @@ def hint(error, message, line):
     elif isinstance(error, ModuleNotFoundError):
         if str(error.name).partition(".")[0] in MODULES:
             return HINT
+    elif isinstance(error, AttributeError):
+        if VIEWS.search(message):
+            return LISTS
     elif isinstance(error, TypeError):
         if VIEWS.search(message):
             return LISTS

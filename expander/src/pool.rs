@@ -9,6 +9,8 @@ mod canary;
 mod selftest;
 mod session;
 mod slots;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,6 +5,8 @@
 mod backoff;
 mod child;
 mod control;
+#[cfg(test)]
+pub(crate) mod fake;
 mod keeper;
 mod launch;
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use protocol::{Notice, Order, Unreadable};
 use rustix::cmsg_space;
@@ -64,7 +64,12 @@ impl Control {
     }
 }
 
-fn send(socket: &UnixDatagram, packet: &[u8], channel: Option<BorrowedFd<'_>>) -> io::Result<()> {
+/// Sends a packet, and a descriptor with it.
+pub(super) fn send(
+    socket: impl AsFd,
+    packet: &[u8],
+    channel: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
     let channel = channel.as_slice();
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut passed = SendAncillaryBuffer::new(&mut space);
@@ -76,7 +81,8 @@ fn send(socket: &UnixDatagram, packet: &[u8], channel: Option<BorrowedFd<'_>>) -
     Ok(())
 }
 
-fn receive(socket: &UnixDatagram) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
+/// The next packet and what came along; an empty one is the end.
+pub(super) fn receive(socket: impl AsFd) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
     let mut packet = [0; BUFFER];
     // Room for one: the kernel closes whatever else somebody tries to pass.
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];

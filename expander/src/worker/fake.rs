@@ -84,7 +84,13 @@ impl Launch for Fake {
         let ready = Notice::Ready { layers: self.layers, landlock: 7 };
         control::send(&control, &ready.encode(), None)?;
         let thread = std::thread::spawn(move || serving.serve());
-        Ok(Box::new(Running { process, _input: input, pidfd: handle, control, thread: Some(thread) }))
+        Ok(Box::new(Running {
+            process,
+            _input: input,
+            pidfd: handle,
+            control,
+            thread: Some(thread),
+        }))
     }
 }
 

@@ -1,0 +1,136 @@
+//! The pool with the real worker: templates are rendered, and what they may not do ends in a clear error.
+
+#[path = "worker/setup.rs"]
+mod setup;
+
+use anyhow::Result;
+use expander::{Layer, PoolError, Terms};
+use expansion::{Language, Limits, Outcome, Rendered};
+use setup::{call, pool, terms};
+use std::time::Duration;
+use tokio::time::Instant;
+
+#[tokio::test]
+async fn the_walls_stand_and_every_attack_of_the_self_test_is_contained() -> Result<()> {
+    let pool = pool(|_| {})?;
+    let walls = pool.ready(Instant::now() + Duration::from_secs(60)).await?;
+    for layer in [Layer::Seccomp, Layer::NoNewPrivs, Layer::Rlimits] {
+        assert!(walls.holds(layer), "{layer}");
+    }
+    let readiness = pool.readiness().unwrap();
+    assert!(readiness.contains("seccomp=on"), "{readiness}");
+    let mut registry = prometheus_client::registry::Registry::default();
+    pool.register(&mut registry);
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry)?;
+    for line in [
+        "formwork_expander_wall{layer=\"seccomp\"} 1",
+        "formwork_expander_calls_total{language=\"python\",outcome=\"forbidden\"} 1",
+        "formwork_expander_worker_restarts_total 0",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    pool.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn python_and_jinja_are_rendered() -> Result<()> {
+    let pool = pool(setup::unprobed)?;
+    let source =
+        "def generate_config(context):\n  return {'resources': [context.env['deployment']]}";
+    let python = pool.render(call(Language::Python, source), terms()).await?;
+    let Outcome::Rendered(Rendered::Data { value, .. }) = python else { panic!("{python:?}") };
+    assert_eq!(value.to_json(), r#"{"resources":["d"]}"#);
+
+    let source = "resources: [{{ env['deployment'] }}]";
+    for _ in 0..3 {
+        let jinja = pool.render(call(Language::Jinja, source), terms()).await?;
+        let Outcome::Rendered(Rendered::Text { text, .. }) = jinja else { panic!("{jinja:?}") };
+        assert_eq!(text, "resources: [d]");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_fault_says_where_it_is() -> Result<()> {
+    let pool = pool(setup::unprobed)?;
+    let source = "def generate_config(context):\n  return 1 / 0";
+    let outcome = pool.render(call(Language::Python, source), terms()).await?;
+    let Outcome::Failed(fault) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(fault.kind, "ZeroDivisionError");
+    let last = fault.frames.last().unwrap();
+    assert_eq!((last.file.as_str(), last.line), ("t.py", 2));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_clock_and_randomness_are_the_calls_own() -> Result<()> {
+    let source = "import random, time\n\
+        def generate_config(context):\n  return {'resources': [int(time.time()), random.random()]}";
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let pool = pool(setup::unprobed)?;
+        let outcome = pool.render(call(Language::Python, source), terms()).await?;
+        let Outcome::Rendered(Rendered::Data { value, .. }) = outcome else {
+            panic!("{outcome:?}")
+        };
+        seen.push(value.to_json());
+        pool.stop().await;
+    }
+    assert_eq!(seen[0], seen[1], "another pool, the same numbers");
+    assert!(seen[0].contains("[1700000000,"), "{}", seen[0]);
+    Ok(())
+}
+
+async fn kind(pool: &expander::Pool, language: Language, source: &str) -> String {
+    match pool.render(call(language, source), terms()).await {
+        Ok(Outcome::Failed(fault)) => fault.kind,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn limits_and_walls_are_told_apart() -> Result<()> {
+    let pool = pool(|config| {
+        setup::unprobed(config);
+        config.cpu = Duration::from_millis(300);
+        config.wall = Duration::from_secs(20);
+        config.memory = 64;
+    })?;
+    let python = |body: &str| {
+        let past = "import json\nmodules = json.codecs.sys.modules\nposix = modules['posix']";
+        format!("{past}\ndef generate_config(context):\n  {body}")
+    };
+    let cases = [
+        ("while True: pass", "TimeLimit"),
+        ("posix.execv('/', ['x'])", "Forbidden"),
+        ("posix._exit(0)", "NoResult"),
+        ("return 'x' * (2 << 20)", "OutputLimit"),
+        ("return {'resources': ['\\ud800']}", "ValueError"),
+    ];
+    for (body, want) in cases {
+        let terms = Terms { bounds: expander::Bounds { fuel: 1000, output: 1 << 20 }, ..terms() };
+        let outcome = pool.render(call(Language::Python, &python(body)), terms).await?;
+        let Outcome::Failed(fault) = outcome else { panic!("{body}: {outcome:?}") };
+        println!("{body}: {fault:?}");
+        assert_eq!(fault.kind, want, "{body}: {fault:?}");
+    }
+    let memory = kind(&pool, Language::Python, &python("return len(bytearray(1 << 30))")).await;
+    assert!(["MemoryError", "MemoryLimit"].contains(&memory.as_str()), "{memory}");
+    let bomb = "{% set b = namespace(t='0123456789abcdef' * 4) %}\
+        {% for _ in range(32) %}{% set b.t = b.t ~ b.t %}{% endfor %}{{ b.t }}";
+    assert_eq!(kind(&pool, Language::Jinja, bomb).await, "MemoryLimit");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_deadline_is_kept() -> Result<()> {
+    let pool = pool(setup::unprobed)?;
+    let source = "def generate_config(context):\n  while True: pass";
+    let deadline = Instant::now() + Duration::from_millis(300);
+    let terms = Terms::new(&Limits::default(), deadline);
+    let result = pool.render(call(Language::Python, source), terms).await;
+    assert_eq!(result, Err(PoolError::Timeout));
+    Ok(())
+}

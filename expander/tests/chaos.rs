@@ -14,6 +14,8 @@ use anyhow::{Context as _, Result, ensure};
 use expander::{Pool, PoolError};
 use expansion::{Language, Outcome};
 use futures::stream::{self, StreamExt as _};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use rustix::process::{Pid, Signal, kill_process};
 use setup::{call, pool, terms};
 use tokio::time::{Instant, sleep};
@@ -28,7 +30,6 @@ const SLACK: u64 = 6 * 1024;
 #[derive(Debug)]
 struct Process {
     state: String,
-    name: String,
     memory: u64,
 }
 
@@ -46,7 +47,7 @@ fn below() -> Result<BTreeMap<i32, Process>> {
         };
         let memory = field("VmRSS").trim_end_matches(" kB").trim().parse().unwrap_or_default();
         parents.insert(pid, field("PPid").parse::<i32>()?);
-        processes.insert(pid, Process { state: field("State"), name: field("Name"), memory });
+        processes.insert(pid, Process { state: field("State"), memory });
     }
     let own = i32::try_from(std::process::id())?;
     let is_below = |pid: &i32| {
@@ -71,6 +72,15 @@ fn own_memory() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
     Ok(line.trim().trim_end_matches(" kB").parse()?)
+}
+
+/// How many calls were begun anew.
+fn retries(pool: &Pool) -> Result<String> {
+    let (mut registry, mut text) = (Registry::default(), String::new());
+    pool.register(&mut registry);
+    encode(&mut text, &registry)?;
+    let line = text.lines().find_map(|line| line.strip_prefix("formwork_expander_retries_total "));
+    Ok(line.context("the metric")?.to_owned())
 }
 
 /// Renders `calls` templates, four at a time, and gives how many were not rendered.
@@ -141,7 +151,7 @@ async fn killed_workers_cost_no_more_than_the_call_in_hand_and_nothing_is_left_b
     ensure!(render(&pool, calls - 2 * stormy, &done).await? == 0);
     let (after, own_after, open_after) = (below()?, own_memory()?, descriptors()?);
 
-    println!("{calls} calls, {KILLS} kills, {lost} lost");
+    println!("{calls} calls, {KILLS} kills, {} calls made again, {lost} lost", retries(&pool)?);
     println!("descriptors {open} {open_after}, own memory {own} {own_after} KiB");
     println!("before {before:?}\nafter {after:?}");
     ensure!(open_after <= open + 4, "{open} descriptors became {open_after}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use expansion::{Call, Import, Imports, Language, Map, Outcome, Rendered, Value};
+use expansion::{Call, Fault, Import, Imports, Language, Map, Outcome, Rendered, Value};
 
 /// A template that is tried.
 pub(super) struct Canary {
@@ -125,18 +125,20 @@ fn renders_text(outcome: &Outcome) -> bool {
 /// `EPERM` is what the filter answers; another error would be another layer's, with this one missing.
 fn is_refused(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(fault)
-        if fault.kind == "PermissionError" && fault.message.contains("[Errno 1]"))
+        if fault.kind == "Forbidden" && fault.message.contains("[Errno 1]"))
 }
 
 /// An interpreter without the module cannot try.
 fn is_refused_or_missing(outcome: &Outcome) -> bool {
     let missing = matches!(outcome, Outcome::Failed(fault)
-        if fault.kind == "LookupError" && fault.message.contains("no sockets"));
+        if fault.message.contains("no sockets"));
     missing || is_refused(outcome)
 }
 
+/// The other filter kills, so nothing but the end of the child can tell.
 fn is_forbidden(outcome: &Outcome) -> bool {
-    kind(outcome) == "Forbidden"
+    let verdict = |fault: &Fault| fault.kind == "Forbidden" && fault.frames.is_empty();
+    matches!(outcome, Outcome::Failed(fault) if verdict(fault))
 }
 
 fn is_memory(outcome: &Outcome) -> bool {

@@ -10,7 +10,7 @@ use expansion::{Call, Import, Imports, Language, Limits, Map, Value};
 use tokio::time::Instant;
 
 /// The worker's binary.
-pub fn program() -> Result<PathBuf> {
+pub(crate) fn program() -> Result<PathBuf> {
     let test = std::env::current_exe()?;
     let profile = test.parent().and_then(|deps| deps.parent()).context("a test stands in deps")?;
     let program = profile.join("formwork-expander");
@@ -19,19 +19,19 @@ pub fn program() -> Result<PathBuf> {
 }
 
 /// A pool that differs from the default in this.
-pub fn pool(change: impl FnOnce(&mut Config)) -> Result<Pool> {
+pub(crate) fn pool(change: impl FnOnce(&mut Config)) -> Result<Pool> {
     let mut config = Config { program: Some(program()?), ..Config::default() };
     change(&mut config);
     Ok(Pool::start(config)?)
 }
 
 /// No self-test, which takes its time.
-pub fn unprobed(config: &mut Config) {
+pub(crate) fn unprobed(config: &mut Config) {
     config.self_test = SelfTest::Skipped;
 }
 
 /// A call of a template with this source.
-pub fn call(language: Language, source: &str) -> Call {
+pub(crate) fn call(language: Language, source: &str) -> Call {
     let name = match language {
         Language::Jinja => "t.jinja",
         Language::Python => "t.py",
@@ -57,6 +57,6 @@ pub fn call(language: Language, source: &str) -> Call {
 }
 
 /// Plenty of everything.
-pub fn terms() -> Terms {
+pub(crate) fn terms() -> Terms {
     Terms::new(&Limits::default(), Instant::now() + Duration::from_secs(60))
 }

@@ -53,7 +53,7 @@ impl Render for Played {
             // The later a call was asked for, the earlier it ends.
             sleep(Duration::from_millis(1000 - call.id.min(900))).await;
             self.now.fetch_sub(1, Ordering::SeqCst);
-            let name = call.resource.get("name").and_then(|name| name.as_str()).unwrap();
+            let name = call.resource.get("name").and_then(|name| name.as_str()).unwrap_or_default();
             match self.play {
                 Play::Render => Ok(Outcome::Rendered(Rendered::Text {
                     text: format!("resources:\n- name: {name}-pod\n  type: Pod\n"),

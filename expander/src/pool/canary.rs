@@ -125,7 +125,7 @@ fn renders_text(outcome: &Outcome) -> bool {
 /// `EPERM` is what the filter answers; another error would be another layer's, with this one missing.
 fn is_refused(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(fault)
-        if fault.kind == "Forbidden" && fault.message.contains("[Errno 1]"))
+        if fault.kind == "PermissionError" && fault.message.contains("[Errno 1]"))
 }
 
 /// An interpreter without the module cannot try.

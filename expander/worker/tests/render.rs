@@ -98,6 +98,7 @@ return {'i': [k for k, v in d.iteritems()] + list(e.iterkeys()) + list(e.iterval
         "import urllib2",
         "return {'a': {}.keys()[0]}",
         "{}.keys().sort()",
+        "return ValueError('x').message",
         "raise ValueError, 'x'",
         "x = 10L",
     ] {

@@ -103,6 +103,8 @@ def hint(error, message, line):
     elif isinstance(error, AttributeError):
         if VIEWS.search(message):
             return LISTS
+        if error.name == "message" and isinstance(error.obj, BaseException):
+            return HINT + ", where str() of an exception is its message"
     elif isinstance(error, TypeError):
         if VIEWS.search(message):
             return LISTS

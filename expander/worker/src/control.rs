@@ -59,7 +59,7 @@ impl Control {
     /// Sends a notice, and a descriptor with it.
     ///
     /// # Errors
-    /// When the expander is gone.
+    /// When the socket fails.
     pub(crate) fn send(&self, notice: Notice, along: Option<BorrowedFd<'_>>) -> io::Result<()> {
         let packet = notice.encode();
         let descriptors: Vec<_> = along.into_iter().collect();
@@ -72,6 +72,8 @@ impl Control {
             match sendmsg(&self.0, &[IoSlice::new(&packet)], &mut ancillary, SendFlags::NOSIGNAL) {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => self.wait(PollFlags::OUT)?,
+                // Nobody is left to be told. The next order says so too, and ends this process in good order.
+                Err(Errno::PIPE | Errno::CONNRESET) => return Ok(()),
                 sent => return Ok(sent.map(drop)?),
             }
         }

@@ -162,9 +162,9 @@ pub(crate) enum ExportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Expand {
-    /// The configuration; `-` is standard input
-    #[arg(value_name = "CONFIG")]
-    pub(crate) configuration: String,
+    /// The configuration; `-` is standard input. With --to-python3: templates
+    #[arg(value_name = "CONFIG", required = true)]
+    pub(crate) arguments: Vec<String>,
     /// What templates find in `env`; may be repeated. Without: deployment is the file's name,
     /// project is empty, current_time is now
     #[arg(long, value_name = "KEY=VALUE", allow_hyphen_values = true)]
@@ -175,6 +175,15 @@ pub(crate) struct Expand {
     /// What the configuration's imports are relative to; its own folder if absent
     #[arg(long, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
+    /// Where formwork-expander is, which runs Python; beside this program or in PATH if absent
+    #[arg(long, value_name = "PATH")]
+    pub(crate) expander: Option<PathBuf>,
+    /// Translate Python 2 templates to Python 3 instead, and show the difference as a patch
+    #[arg(long, conflicts_with_all = ["remote", "env", "no_schema", "directory"])]
+    pub(crate) to_python3: bool,
+    /// Write the translations into the files
+    #[arg(long, requires = "to_python3")]
+    pub(crate) in_place: bool,
     /// Have the server expand it; the files are collected here all the same
     #[arg(long)]
     pub(crate) remote: bool,

@@ -1,21 +1,24 @@
 //! `expand`: a configuration of Deployment Manager in, its resources and their layout out.
 //!
-//! Works without a server: the files are collected here, and Jinja is rendered in this process.
-//! With `--remote` the server does all but the collecting.
+//! Works without a server: the files are collected here, Jinja is rendered in this process,
+//! and Python in the worker that a server would use. With `--remote` the server does all but the collecting.
 
 mod collect;
 mod environment;
 mod output;
+mod python3;
 mod remote;
 mod render;
 mod report;
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
+use expander::{ExpandError, NoFetch};
 use expansion::{Input, Map, Options};
+use tokio::time::Instant;
 
 use self::collect::Collected;
 use self::output::Parts;
@@ -25,11 +28,20 @@ use crate::failure::Failure;
 
 const COMMAND: &str = "expand";
 
+/// What stands for standard input on the command line.
+const STDIN: &str = "-";
+
+/// How long an expansion may take here. Each template is bounded much closer.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// Runs the command.
 ///
 /// # Errors
 /// Whatever stops it, with a text for the user.
 pub(crate) async fn run(args: Expand, connection: &Connection) -> anyhow::Result<()> {
+    if args.to_python3 {
+        return python3::run(&args).await;
+    }
     let configuration = Configuration::read(&args)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
     let env = environment::read(&args.env, configuration.name(), now.as_secs())
@@ -56,11 +68,12 @@ async fn expand_here(
         env,
         options: Options { validate_schemas: !args.no_schema, ..Options::default() },
     };
-    let mut renderer = Renderer::new(&input.options.limits);
-    let expanded = renderer.expand(input).await;
-    let expanded = expanded.map_err(|error| match error.downcast::<expansion::Failure>() {
-        Ok(failure) => report::failure(&failure, &configuration.path, collected),
-        Err(error) => error,
+    let renderer = Renderer::new(args.expander.clone(), &[]);
+    let deadline = Instant::now() + PATIENCE;
+    let expanded = expander::expand(input, &renderer, &NoFetch, deadline).await;
+    let expanded = expanded.map_err(|error| match error {
+        ExpandError::Failure(failure) => report::failure(&failure, &configuration.path, collected),
+        error => error.into(),
     })?;
     for warning in &expanded.warnings {
         eprintln!("Warning: {}", report::printable(&warning.to_string()));
@@ -79,19 +92,23 @@ struct Configuration {
 
 impl Configuration {
     fn read(args: &Expand) -> anyhow::Result<Self> {
-        let path = PathBuf::from(&args.configuration);
-        let (text, folder) = if args.configuration == "-" {
+        let [given] = args.arguments.as_slice() else {
+            let what = format!("one configuration at a time, not {}", args.arguments.len());
+            return Err(Failure::Usage { what, command: COMMAND }.into());
+        };
+        let path = PathBuf::from(given);
+        let (text, folder) = if given == STDIN {
             let mut text = String::new();
             io::stdin().read_to_string(&mut text).context("reading standard input")?;
             (text, PathBuf::new())
         } else {
             let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
-            (collect::read(&path).with_context(|| args.configuration.clone())?, folder)
+            (collect::read(&path).with_context(|| given.clone())?, folder)
         };
         if let Some(folder) = args.directory.as_deref().filter(|folder| !folder.is_dir()) {
             bail!("{}: there is no such folder", folder.display());
         }
-        let path = if args.configuration == "-" { PathBuf::from("STDIN") } else { path };
+        let path = if given == STDIN { PathBuf::from("STDIN") } else { path };
         Ok(Configuration { text, path, folder: args.directory.clone().unwrap_or(folder) })
     }
 

@@ -25,32 +25,55 @@ pub(crate) enum Want {
     Refusal(String),
 }
 
-/// Every run of every example.
-pub(crate) fn runs() -> Result<Vec<Run>> {
+/// The folders of all examples.
+pub(crate) fn folders() -> Result<Vec<PathBuf>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let mut runs = Vec::new();
+    let mut folders = Vec::new();
     for entry in fs::read_dir(root)? {
         let folder = entry?.path();
         if folder.is_dir() {
-            runs.extend(runs_of(&folder).with_context(|| folder.display().to_string())?);
+            folders.push(folder);
         }
     }
-    runs.sort_by(|a, b| a.name.cmp(&b.name));
+    folders.sort();
+    Ok(folders)
+}
+
+/// The names of what lies in a folder.
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.push(entry?.file_name().into_string().ok().context("a name in UTF-8")?);
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Whether a name's first part is `part`: `want.nothing.error` is a `want`.
+pub(crate) fn is(name: &str, part: &str) -> bool {
+    name.split('.').next() == Some(part)
+}
+
+/// Every run of every example that is a template.
+pub(crate) fn runs() -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    for folder in folders()? {
+        runs.extend(runs_of(&folder).with_context(|| folder.display().to_string())?);
+    }
     Ok(runs)
 }
 
 /// One run for each `want` file. No file of values may be left over: it would show nothing.
 fn runs_of(folder: &Path) -> Result<Vec<Run>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        names.push(entry?.file_name().into_string().ok().context("a name in UTF-8")?);
-    }
-    let template =
-        names.iter().find(|name| name.starts_with("template.")).context("no template")?;
+    let names = names(folder)?;
+    let Some(template) = names.iter().find(|name| is(name, "template")) else {
+        ensure!(names.iter().any(|name| is(name, "config")), "no template and no configuration");
+        return Ok(Vec::new());
+    };
     let example = folder.file_name().unwrap_or_default().to_string_lossy();
 
     let mut runs = Vec::new();
-    for name in names.iter().filter(|name| name.starts_with("want.")) {
+    for name in names.iter().filter(|name| is(name, "want")) {
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
         let variant = stem.strip_prefix("want").unwrap_or_default();
         let text = fs::read_to_string(folder.join(name))?;

@@ -1,10 +1,12 @@
-//! The examples, as a reader runs them: through the processor, through `kubectl-formwork process --local`, and stored in
-//! a server.
+//! The examples, as a reader runs them: templates through the processor, through `kubectl-formwork process --local`, and
+//! stored in a server; configurations of Deployment Manager through `kubectl-formwork expand`, and by a server.
 //!
 //! `examples/README.md` says what the files of an example are. What comes out is compared as JSON, so a `want` file may
 //! be laid out for people.
 
+mod configuration;
 mod example;
+mod expanded;
 mod run;
 mod served;
 mod wanted;

@@ -15,9 +15,7 @@ use crate::run::{self, Outcome};
 /// Whether the outcome is the wanted one; the error says where it is not.
 pub(crate) fn check(run: &Run, outcome: &Outcome) -> Result<()> {
     match (&run.want, outcome) {
-        (Want::Objects(want), Outcome::Objects(got)) => {
-            Generated::default().compare("", &run::yaml(want)?, got)
-        }
+        (Want::Objects(want), Outcome::Objects(got)) => equal(&run::yaml(want)?, got),
         (Want::Refusal(want), Outcome::Said(said)) => {
             ensure!(want == said, "wanted\n{want}but it said\n{said}");
             Ok(())
@@ -27,6 +25,11 @@ pub(crate) fn check(run: &Run, outcome: &Outcome) -> Result<()> {
         (Want::Objects(_), Outcome::Refused(reasons)) => bail!("refused: {}", reasons.join("\n")),
         (Want::Refusal(_), Outcome::Objects(_)) => bail!("it was not refused"),
     }
+}
+
+/// Whether two values are the same but for generated ones; the error says where they are not.
+pub(crate) fn equal(want: &Value, got: &Value) -> Result<()> {
+    Generated::default().compare("", want, got)
 }
 
 /// The command's words: all in one line, or below each other.

@@ -1,65 +1,58 @@
-//! Drives an expansion to its end without a server.
+//! Who renders the templates of a configuration that is expanded without a server.
 
-use anyhow::bail;
-use expansion::{
-    Call, Expanded, Expansion, Input, Language, Limits, Outcome, Rendered, Step, jinja,
-};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
-/// Renders templates: Jinja in this process, since the files are the user's own.
+use expander::{Config, InProcess, Pool, PoolError, Render, SelfTest, Terms};
+use expansion::{Call, Language, Outcome};
+
+/// Renders Jinja in this process, since the files are the user's own, and Python in the worker that the server uses as
+/// well: there the same template gives the same result. The worker is started when the first Python template comes.
 pub(crate) struct Renderer {
-    /// Instructions that Jinja may still take.
-    fuel: u64,
-    /// Bytes that a template may give.
-    output: usize,
+    config: Config,
+    pool: OnceLock<Result<Pool, PoolError>>,
 }
 
 impl Renderer {
-    /// As much as `limits` allow.
-    pub(crate) fn new(limits: &Limits) -> Self {
-        Renderer { fuel: limits.fuel, output: limits.output }
+    /// `expander` is the worker's program; it is looked for if nobody says where it is. `arguments` are for the worker.
+    pub(crate) fn new(expander: Option<PathBuf>, arguments: &[&str]) -> Self {
+        let config = Config {
+            program: expander,
+            workers: 1,
+            self_test: SelfTest::Skipped,
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+            ..Config::default()
+        };
+        Self { config, pool: OnceLock::new() }
     }
 
-    /// Expands.
+    /// Translates a Python 2 template; its worker has been told to be able to.
     ///
     /// # Errors
-    /// An [`expansion::Failure`] when the configuration or what belongs to it is at fault; others when there is no way to
-    /// render.
-    pub(crate) async fn expand(&mut self, input: Input) -> anyhow::Result<Expanded> {
-        let mut expansion = Expansion::new(input)?;
-        loop {
-            match expansion.step()? {
-                Step::Done(expanded) => return Ok(expanded),
-                Step::Import(wanted) => {
-                    let names: Vec<_> = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
-                    bail!(
-                        "{} would have to be fetched, which this command does not",
-                        names.join(", ")
-                    );
-                }
-                Step::Render(calls) => {
-                    for call in calls {
-                        let (id, outcome) = (call.id, self.render(&call).await?);
-                        expansion.answer(id, outcome);
-                    }
-                }
-            }
-        }
+    /// When there is no worker, or it comes to no result.
+    pub(crate) async fn convert(&self, call: Call, terms: Terms) -> Result<Outcome, PoolError> {
+        self.pool()?.convert(call, terms).await
     }
 
-    async fn render(&mut self, call: &Call) -> anyhow::Result<Outcome> {
+    fn pool(&self) -> Result<&Pool, PoolError> {
+        let start = || {
+            Pool::start(self.config.clone()).map_err(|error| {
+                PoolError::Unavailable(format!("{error} (--expander says where it is)"))
+            })
+        };
+        self.pool.get_or_init(start).as_ref().map_err(Clone::clone)
+    }
+}
+
+impl Render for Renderer {
+    fn width(&self) -> usize {
+        self.config.slots()
+    }
+
+    fn render(&self, call: Call, terms: Terms) -> expander::Rendering<'_> {
         match call.language {
-            Language::Jinja => Ok(match jinja::render(call, self.fuel, self.output) {
-                Ok(rendered) => {
-                    if let Rendered::Text { fuel, .. } = &rendered {
-                        self.fuel = self.fuel.saturating_sub(*fuel);
-                    }
-                    Outcome::Rendered(rendered)
-                }
-                Err(fault) => Outcome::Failed(fault),
-            }),
-            Language::Python => {
-                bail!("{}: Python templates are not rendered without a server yet", call.template)
-            }
+            Language::Jinja => InProcess.render(call, terms),
+            Language::Python => Box::pin(async move { self.pool()?.render(call, terms).await }),
         }
     }
 }

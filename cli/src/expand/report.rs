@@ -58,8 +58,14 @@ impl Reporter<'_> {
         let message: Vec<_> = problem.message.lines().map(printable).collect();
         text += &message.join("\n    ");
         text += &format!(" (in {})", printable(&problem.place.to_string()));
-        for frame in &problem.trace {
-            text += &self.frame(frame);
+        match problem.trace.as_slice() {
+            // The place that is named already; the line itself is worth showing.
+            [only] if only.function.is_empty() => {
+                if !only.text.is_empty() {
+                    text += &format!("\n    {}", printable(only.text.trim()));
+                }
+            }
+            frames => text.extend(frames.iter().map(|frame| self.frame(frame))),
         }
         for hint in problem.hint.clone().into_iter().chain(self.ambiguity(problem)) {
             text += &format!("\n    hint: {}", printable(&hint));
@@ -171,6 +177,8 @@ mod tests {
             "dir/rs.py:3: no (in config > rs (rs.py))\n    at dir/rs.py:9 in GenerateConfig: f(x)\
              \n    at dir/rs.py\n    hint: try",
         );
+        let problem = Problem { trace: vec![frame(3, "", "  {{ x }}")], ..self::problem("no") };
+        check(problem, &["rs.py"], "dir/rs.py:3: no (in config > rs (rs.py))\n    {{ x }}");
     }
 
     #[test]
@@ -178,12 +186,12 @@ mod tests {
         let problem = Problem {
             cause: Cause::Import,
             file: None,
-            ..problem("template 'rs.py' is not imported")
+            ..problem("Template 'rs.py' is not among the imports.")
         };
         check(
             problem,
             &["a/rs.py", "b/rs.py"],
-            "template 'rs.py' is not imported (in config > rs (rs.py))\
+            "Template 'rs.py' is not among the imports. (in config > rs (rs.py))\
              \n    hint: several files end with that name: a/rs.py, b/rs.py",
         );
     }

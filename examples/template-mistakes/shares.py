@@ -1,0 +1,2 @@
+def each(whole, count):
+    return whole // count

@@ -1,5 +1,7 @@
 //! The machine with templates that are rendered by hand: what a template says is what it gives.
 
+mod oracle;
+
 use super::*;
 use crate::call::{Import, Rendered};
 

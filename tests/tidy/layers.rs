@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("apiserver", &["schema", "merge", "yaml", "storage"]),
     ("apiservice", &["apiserver", "processor", "expansion", "expander"]),
     ("cli", &["processor", "yaml", "expansion", "expander"]),
-    ("tests", &["apiserver", "apiservice", "processor", "expansion", "expander"]),
+    ("tests", &["apiserver", "apiservice", "processor", "yaml", "expansion", "expander"]),
     ("bench", &["processor", "tests", "expansion", "expander"]),
 ];
 

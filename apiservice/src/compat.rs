@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use apiserver::limits::Limits;
 use apiserver::status::{Error, Reason};
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::body::{self, Body, Bytes, HttpBody as _};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use expansion::imports::{self, File};
@@ -30,6 +30,8 @@ use crate::engine::{Done, Engine, Refused};
 
 /// How long a connection is waited for when the server stops.
 const LAST_CALL: Duration = Duration::from_secs(5);
+/// How long a body may take to come.
+const READING: Duration = Duration::from_secs(30);
 /// What errors are written in.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
@@ -83,13 +85,26 @@ fn router(engine: Engine) -> Router {
         .route("/expand", post(manager::expand).fallback(no_path))
         .route("/expandybird/expand", any(expandybird::expand))
         .fallback(no_path)
-        .layer(DefaultBodyLimit::max(Limits::default().body))
         .with_state(engine)
 }
 
 /// Go's answer, whatever the method was.
 async fn no_path() -> Response {
     text(code(Reason::NotFound), "404 page not found\n".to_owned())
+}
+
+/// The whole body, unless it is too long or too slow.
+async fn whole(body: Body) -> Result<Bytes, Response> {
+    let limit = Limits::default().body;
+    let too_large = || refusal(&Error::too_large(limit));
+    // Who announces too much need not send it.
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(READING, body::to_bytes(body, limit)).await {
+        Ok(read) => read.map_err(|_| too_large()),
+        Err(_) => Err(refusal(&Error::timeout("Timeout: the body did not come in time"))),
+    }
 }
 
 /// A configuration as Deployment Manager's clients send it.

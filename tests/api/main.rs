@@ -2,6 +2,7 @@
 
 mod binding;
 mod compare;
+mod deployment_manager;
 mod explain;
 mod processing;
 mod recording;

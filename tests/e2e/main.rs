@@ -8,6 +8,7 @@ mod crash;
 mod credentials;
 mod door;
 mod exhausted;
+mod expansions;
 mod identities;
 mod kubectl;
 mod malformed;

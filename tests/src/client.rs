@@ -4,6 +4,7 @@
 //! server that hangs fails its test. A [`Connection`] is kept instead, and speaks HTTP/2 too.
 
 mod connection;
+pub mod plain;
 
 use std::path::Path;
 use std::sync::Arc;

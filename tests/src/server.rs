@@ -91,6 +91,13 @@ impl Server {
         self.process.authority()
     }
 
+    /// Where Deployment Manager's paths are, if flags ask for them.
+    pub fn compat(&self) -> Option<String> {
+        let log = self.log();
+        let (_, rest) = log.split_once("paths are on http://")?;
+        rest.split_whitespace().next().map(str::to_owned)
+    }
+
     /// What it logged so far.
     pub fn log(&self) -> String {
         self.process.log()

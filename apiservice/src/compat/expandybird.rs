@@ -2,14 +2,14 @@
 
 use apiserver::status::{Error, Reason};
 use apiserver::yaml;
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use expansion::{Map, Value};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, Method, StatusCode};
 
-use super::{Failed, Template, answer, code, refusal, text};
+use super::{Failed, Template, answer, code, refusal, text, whole};
 use crate::engine::{Done, Engine};
 
 /// What an answer is written in.
@@ -24,7 +24,7 @@ pub(super) async fn expand(
     State(engine): State<Engine>,
     method: Method,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> Response {
     if method != Method::POST {
         return refused(Reason::MethodNotAllowed, "405: Method Not Allowed");
@@ -34,6 +34,10 @@ pub(super) async fn expand(
     }
     let Some(form) = accepted(&headers) else {
         return refused(Reason::NotAcceptable, "406: Not Acceptable");
+    };
+    let body = match whole(body).await {
+        Ok(body) => body,
+        Err(refusal) => return refusal,
     };
     let template = match Template::from_json(&body) {
         Ok(template) => template,

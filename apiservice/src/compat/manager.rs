@@ -2,20 +2,24 @@
 
 use apiserver::status::Reason;
 use apiserver::yaml;
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use expansion::{Expanded, Map, Value};
 use http::StatusCode;
 use serde::Serialize;
 
-use super::{Failed, Template, answer, code, refusal, text};
+use super::{Failed, Template, answer, code, refusal, text, whole};
 use crate::engine::Engine;
 
 const JSON: &str = "application/json; charset=UTF-8";
 
 /// Answers 201, or 400 with the reason in front of the configuration.
-pub(super) async fn expand(State(engine): State<Engine>, body: Bytes) -> Response {
+pub(super) async fn expand(State(engine): State<Engine>, body: Body) -> Response {
+    let body = match whole(body).await {
+        Ok(body) => body,
+        Err(refusal) => return refusal,
+    };
     let template = match read(&body) {
         Ok(template) => template,
         // It answered 200 and nothing.

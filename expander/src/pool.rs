@@ -80,8 +80,7 @@ impl Pool {
     /// When there is no worker to start.
     pub fn start(config: Config) -> Result<Self, StartError> {
         let path = config.find_program()?;
-        let arguments = config.command_line();
-        let program: Arc<dyn Launch> = Arc::new(Program { path, arguments });
+        let program: Arc<dyn Launch> = Arc::new(Program(path));
         Self::launch(config, &program)
     }
 
@@ -99,7 +98,8 @@ impl Pool {
         });
         let stop = watch::Sender::new(false);
         for post in 0..workers {
-            let keeper = Keeper::new(Arc::clone(launch)).map_err(StartError::Threads)?;
+            let arguments = inner.config.command_line();
+            let keeper = Keeper::new(Arc::clone(launch), arguments).map_err(StartError::Threads)?;
             let (inner, stop) = (Arc::clone(&inner), stop.subscribe());
             tokio::spawn(async move {
                 let tell = |event| inner.note(post, event);
@@ -107,9 +107,10 @@ impl Pool {
             });
         }
         let (testing, mut stopped) = (Arc::clone(&inner), stop.subscribe());
+        let launch = Arc::clone(launch);
         tokio::spawn(async move {
             tokio::select! {
-                () = selftest::run(testing) => {}
+                () = selftest::run(&testing, &launch) => {}
                 _ = stopped.wait_for(|stop| *stop) => {}
             }
         });

@@ -4,8 +4,8 @@
 mod setup;
 
 use anyhow::Result;
-use expander::{Layer, PoolError, Terms};
-use expansion::{Language, Limits, Outcome, Rendered};
+use expander::{Layer, NoFetch, PoolError, Terms, expand};
+use expansion::{Import, Input, Language, Limits, Outcome, Rendered, Value};
 use setup::{call, pool, terms};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -25,7 +25,7 @@ async fn the_walls_stand_and_every_attack_of_the_self_test_is_contained() -> Res
     prometheus_client::encoding::text::encode(&mut text, &registry)?;
     for line in [
         "formwork_expander_wall{layer=\"seccomp\"} 1",
-        "formwork_expander_calls_total{language=\"python\",outcome=\"forbidden\"} 1",
+        "formwork_expander_calls_total{language=\"python\",outcome=\"rendered\"} 1",
         "formwork_expander_worker_restarts_total 0",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
@@ -131,5 +131,61 @@ async fn a_deadline_is_kept() -> Result<()> {
     let terms = Terms::new(&Limits::default(), deadline);
     let result = pool.render(call(Language::Python, source), terms).await;
     assert_eq!(result, Err(PoolError::Timeout));
+    Ok(())
+}
+
+const CONFIGURATION: &str = "
+resources:
+- name: front
+  type: service.py
+  properties: {ports: {a: 80, b: 443}, labels: [x, y]}
+- name: back
+  type: disk.jinja
+  properties: {size: 7}
+";
+
+/// A set, a dictionary, a clock and randomness: whatever could come out otherwise the next time.
+const SERVICE: &str = "
+import random, time
+def generate_config(context):
+  names = set(['p%d' % n for n in range(20)]) | set(context.properties['labels'])
+  disk = {'name': 'inner', 'type': 'disk.jinja', 'properties': {'size': 1}}
+  made = {'name': context.env['name'], 'type': 'Service', 'properties': {
+    'order': list(names), 'ports': context.properties['ports'],
+    'at': time.time(), 'secret': random.randint(0, 1 << 40)}}
+  return {'resources': [made, disk]}
+";
+
+const DISK: &str = "
+resources:
+- name: {{ env['name'] }}-disk
+  type: Disk
+  properties: {sizeGb: {{ properties['size'] * 10 }}}
+";
+
+#[tokio::test]
+async fn an_expansion_gives_the_same_bytes_in_other_processes() -> Result<()> {
+    let file = |content: &str| Import { path: String::new(), content: content.into() };
+    let files = [("service.py", SERVICE), ("disk.jinja", DISK)];
+    let input = Input {
+        configuration: CONFIGURATION.into(),
+        imports: files.map(|(name, content)| (name.to_owned(), file(content))).into(),
+        env: call(Language::Python, "").env,
+        ..Input::default()
+    };
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        let pool = pool(setup::unprobed)?;
+        let expanded = expand(input.clone(), &pool, &NoFetch, terms().deadline).await?;
+        let names: Vec<_> =
+            expanded.resources.iter().map(|r| r.get("name").map(Value::to_json)).collect();
+        let names: Vec<_> = names.iter().flatten().map(String::as_str).collect();
+        assert_eq!(names, ["\"front\"", "\"inner-disk\"", "\"back-disk\""]);
+        let text: Vec<_> =
+            expanded.resources.iter().chain(&expanded.layout).map(Value::to_json).collect();
+        results.push(text.join("\n"));
+        pool.stop().await;
+    }
+    assert_eq!(results[0], results[1]);
     Ok(())
 }

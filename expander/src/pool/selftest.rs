@@ -1,4 +1,7 @@
 //! Whether the walls hold: asked before the first template runs, and again each minute.
+//!
+//! All attacks run in a worker of their own, which is started as the others are but for its limits: those are tight, so
+//! that a server does not spend seconds on finding out that a loop without end has one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +10,15 @@ use futures::stream::{self, StreamExt as _};
 use protocol::{Bounds, Mode};
 use tokio::time::{Instant, sleep};
 
-use crate::config::SelfTest;
+use crate::config::{Config, SelfTest};
 use crate::error::PoolError;
 use crate::render::Terms;
 use crate::walls::Walls;
+use crate::worker::Launch;
 
 use super::attempt::Job;
 use super::canary::{self, Canary};
-use super::{Inner, Standing};
+use super::{Inner, Pool, Standing};
 
 /// How often the short test runs.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -22,6 +26,11 @@ const INTERVAL: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_secs(1);
 /// How long a canary may take; those that take long wait for a limit.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Processor time of the attacks that use up all of theirs.
+const CPU: Duration = Duration::from_millis(200);
+/// Memory of an attack, in MiB.
+const MEMORY: u64 = 64;
 
 /// What a test found.
 enum Found {
@@ -34,30 +43,30 @@ enum Found {
 }
 
 /// Tests until the pool ends.
-pub(super) async fn run(inner: Arc<Inner>) {
-    first(&inner).await;
+pub(super) async fn run(inner: &Arc<Inner>, launch: &Arc<dyn Launch>) {
+    first(inner, launch).await;
     if inner.config.self_test == SelfTest::Skipped {
         return;
     }
     loop {
         sleep(INTERVAL).await;
-        match attack(&inner, |canary| canary.often).await {
+        match attack(inner, |canary| canary.often).await {
             Found::Contained => {}
-            Found::Breach(reason) => refuse(&inner, reason),
+            Found::Breach(reason) => refuse(inner, reason),
             Found::Nothing(error) => tracing::warn!(%error, "the self-test could not run"),
         }
     }
 }
 
 /// Settles whether templates may be run.
-async fn first(inner: &Arc<Inner>) {
+async fn first(inner: &Arc<Inner>, launch: &Arc<dyn Launch>) {
     loop {
         let walls = walls(inner).await;
         if let Some(reason) = walls.missing(&inner.config.minimum) {
             return refuse(inner, reason);
         }
         let found = match inner.config.self_test {
-            SelfTest::Attacks => attack(inner, |_| true).await,
+            SelfTest::Attacks => all_attacks(inner, launch).await,
             SelfTest::Skipped => Found::Contained,
         };
         match found {
@@ -67,13 +76,37 @@ async fn first(inner: &Arc<Inner>) {
                 inner.standing.send_replace(Standing::Holds(walls));
                 return;
             }
-            Found::Breach(reason) => return refuse(inner, reason),
-            Found::Nothing(PoolError::Walls(reason)) => return refuse(inner, reason),
+            Found::Breach(reason) | Found::Nothing(PoolError::Walls(reason)) => {
+                return refuse(inner, reason);
+            }
             Found::Nothing(error) => {
                 tracing::warn!(%error, "the self-test could not run");
                 sleep(AGAIN).await;
             }
         }
+    }
+}
+
+/// All attacks on a worker of their own, and a few on those that serve.
+async fn all_attacks(inner: &Arc<Inner>, launch: &Arc<dyn Launch>) -> Found {
+    let config = Config {
+        workers: 1,
+        cpu: CPU,
+        memory: MEMORY,
+        self_test: SelfTest::Skipped,
+        ..inner.config.clone()
+    };
+    let found = match Pool::launch(config, launch) {
+        Ok(pool) => {
+            let found = attack(&pool.inner, |_| true).await;
+            pool.stop().await;
+            found
+        }
+        Err(error) => Found::Nothing(PoolError::Unavailable(error.to_string())),
+    };
+    match found {
+        Found::Contained => attack(inner, |canary| canary.often).await,
+        other => other,
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) const HANG: &str = "exec tail --pid=$SERVER -f /dev/null\n";
 pub(crate) const MURDER: &str = "kill -KILL $WORKER\nexec tail --pid=$SERVER -f /dev/null\n";
 
 impl Launch for Fake {
-    fn launch(&self, control: OwnedFd) -> io::Result<Box<dyn Process>> {
+    fn launch(&self, _: &[String], control: OwnedFd) -> io::Result<Box<dyn Process>> {
         // It ends with whoever holds the other end of its input, should that be killed.
         let mut process = Command::new("cat")
             .stdin(Stdio::piped())

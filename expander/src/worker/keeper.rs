@@ -36,10 +36,10 @@ struct Started {
 }
 
 impl Keeper {
-    pub(crate) fn new(launch: Arc<dyn Launch>) -> io::Result<Self> {
+    pub(crate) fn new(launch: Arc<dyn Launch>, arguments: Vec<String>) -> io::Result<Self> {
         let (jobs, queue) = mpsc::channel();
         let thread = std::thread::Builder::new().name("expander".into());
-        thread.spawn(move || work(&queue, &*launch))?;
+        thread.spawn(move || work(&queue, &*launch, &arguments))?;
         Ok(Self { jobs })
     }
 
@@ -119,9 +119,9 @@ async fn serve(
     }
 }
 
-fn work(queue: &mpsc::Receiver<Job>, launch: &dyn Launch) {
+fn work(queue: &mpsc::Receiver<Job>, launch: &dyn Launch, arguments: &[String]) {
     while let Ok(Job { control, started }) = queue.recv() {
-        let process = launch.launch(control);
+        let process = launch.launch(arguments, control);
         let process =
             process.and_then(|process| Ok((process.pidfd().try_clone_to_owned()?, process)));
         let (pidfd, mut process) = match process {

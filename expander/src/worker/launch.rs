@@ -10,9 +10,9 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// Starts processes that speak the protocol on the socket that they are given.
 pub(crate) trait Launch: Send + Sync + 'static {
-    /// Starts one. Called in a thread that lives as long as the process: Linux ties the death of a child's parent to the
+    /// Starts one with these arguments. Called in a thread that lives as long as the process: Linux ties the death of a child's parent to the
     /// thread that started it.
-    fn launch(&self, control: OwnedFd) -> io::Result<Box<dyn Process>>;
+    fn launch(&self, arguments: &[String], control: OwnedFd) -> io::Result<Box<dyn Process>>;
 }
 
 /// A process that was started.
@@ -25,17 +25,14 @@ pub(crate) trait Process: Send {
 }
 
 /// The worker's binary.
-pub(crate) struct Program {
-    pub(crate) path: PathBuf,
-    pub(crate) arguments: Vec<String>,
-}
+pub(crate) struct Program(pub(crate) PathBuf);
 
 impl Launch for Program {
-    fn launch(&self, control: OwnedFd) -> io::Result<Box<dyn Process>> {
-        let mut child = Command::new(&self.path)
+    fn launch(&self, arguments: &[String], control: OwnedFd) -> io::Result<Box<dyn Process>> {
+        let mut child = Command::new(&self.0)
             // Nothing of this machine's shows in the worker, and with it in no template.
             .arg0("formwork-expander")
-            .args(&self.arguments)
+            .args(arguments)
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(control))

@@ -6,8 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use expansion::imports::candidates;
-use expansion::{Cause, Frame, Problem};
+use expansion::{Frame, Problem};
 
 use super::collect::Collected;
 use crate::failure::Failure;
@@ -67,8 +66,8 @@ impl Reporter<'_> {
             }
             frames => text.extend(frames.iter().map(|frame| self.frame(frame))),
         }
-        for hint in problem.hint.clone().into_iter().chain(self.ambiguity(problem)) {
-            text += &format!("\n    hint: {}", printable(&hint));
+        if let Some(hint) = &problem.hint {
+            text += &format!("\n    hint: {}", printable(hint));
         }
         text
     }
@@ -104,26 +103,14 @@ impl Reporter<'_> {
         let written = if import.path.is_empty() { file } else { &import.path };
         self.collected.places.get(written).map(std::path::PathBuf::as_path)
     }
-
-    /// Why a file that somebody sees before him is not found: its name is that of several.
-    fn ambiguity(&self, problem: &Problem) -> Option<String> {
-        if problem.cause != Cause::Import {
-            return None;
-        }
-        // The message has the name in quotes.
-        let words = problem.message.split('\'');
-        let mut files = words.map(|name| candidates(&self.collected.imports, name));
-        let files = files.find(|files| files.len() > 1)?;
-        Some(format!("several files end with that name: {}", files.join(", ")))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
-    use expansion::Place;
     use expansion::imports::{self, File};
+    use expansion::{Cause, Place};
 
     use super::*;
 
@@ -179,21 +166,6 @@ mod tests {
         );
         let problem = Problem { trace: vec![frame(3, "", "  {{ x }}")], ..self::problem("no") };
         check(problem, &["rs.py"], "dir/rs.py:3: no (in config > rs (rs.py))\n    {{ x }}");
-    }
-
-    #[test]
-    fn a_base_name_of_several_files_is_explained() {
-        let problem = Problem {
-            cause: Cause::Import,
-            file: None,
-            ..problem("Template 'rs.py' is not among the imports.")
-        };
-        check(
-            problem,
-            &["a/rs.py", "b/rs.py"],
-            "Template 'rs.py' is not among the imports. (in config > rs (rs.py))\
-             \n    hint: several files end with that name: a/rs.py, b/rs.py",
-        );
     }
 
     #[test]

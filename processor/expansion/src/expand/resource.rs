@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::contents::kind;
 use crate::call::{Import, Imports, Language};
 use crate::error::{Cause, Problem, shown};
+use crate::imports::candidates;
 use crate::tree::Node;
 use crate::value::{Map, Value};
 
@@ -87,7 +88,7 @@ impl Type {
         }
         // Deployment Manager took these for primitives, which failed when they were to be created.
         if name.ends_with(".jinja") || name.ends_with(".py") {
-            return Err(missing(name));
+            return Err(Problem { hint: ambiguity(name, imports), ..missing(name) });
         }
         Ok(Self::Primitive)
     }
@@ -97,6 +98,13 @@ impl Type {
 pub(super) fn missing(name: &str) -> Problem {
     let message = format!("Template '{}' is not among the imports.", shown(name));
     Problem::new(Cause::Import, message).about(name)
+}
+
+/// Why a file that somebody sees before him is not found: its name is that of several.
+fn ambiguity(name: &str, imports: &Imports) -> Option<String> {
+    let files = candidates(imports, name);
+    let shown: Vec<_> = files.iter().map(|file| shown(file).to_string()).collect();
+    (files.len() > 1).then(|| format!("several files end with that name: {}", shown.join(", ")))
 }
 
 fn language(name: &str, import: &Import) -> Result<Language, Problem> {
@@ -182,6 +190,9 @@ mod tests {
             let problem = type_of(name, &[("other.py", "")]).unwrap_err();
             assert_eq!(problem.cause, Cause::Import, "{name}");
         }
+        let problem = type_of("t.py", &[("a/t.py", ""), ("b/t.py", "")]).unwrap_err();
+        let hint = "several files end with that name: a/t.py, b/t.py";
+        assert_eq!(problem.hint.as_deref(), Some(hint));
         for name in ["Pod", "compute.v1.instance", "t.yaml", "gcp-types/x:y", "mypy"] {
             assert_eq!(type_of(name, &[]).unwrap(), Type::Primitive, "{name}");
         }

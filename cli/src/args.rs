@@ -175,6 +175,13 @@ pub(crate) struct Expand {
     /// What the configuration's imports are relative to; its own folder if absent
     #[arg(long, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
+    /// Host that templates may be fetched from, as HOST or HOST:PORT, with http:// before it for
+    /// plain HTTP; types of registries need github.com. May be repeated; without it none is asked
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
+    /// Allow these hosts to have private, loopback and link-local addresses
+    #[arg(long, requires = "allow_host")]
+    pub(crate) allow_private_addresses: bool,
     /// Where formwork-expander is, which runs Python; beside this program or in PATH if absent
     #[arg(long, value_name = "PATH")]
     pub(crate) expander: Option<PathBuf>,

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use expander::{ExpandError, NoFetch};
+use expander::{Access, ExpandError, Web};
 use expansion::{Input, Map, Options};
 use tokio::time::Instant;
 
@@ -69,8 +69,14 @@ async fn expand_here(
         options: Options { validate_schemas: !args.no_schema, ..Options::default() },
     };
     let renderer = Renderer::new(args.expander.clone(), &[]);
+    let access = Access {
+        hosts: args.allow_host.clone(),
+        private_addresses: args.allow_private_addresses,
+        ..Access::default()
+    };
+    let fetch = Web::new(access).context("--allow-host")?;
     let deadline = Instant::now() + PATIENCE;
-    let expanded = expander::expand(input, &renderer, &NoFetch, deadline).await;
+    let expanded = expander::expand(input, &renderer, &fetch, deadline).await;
     let expanded = expanded.map_err(|error| match error {
         ExpandError::Failure(failure) => report::failure(&failure, &configuration.path, collected),
         error => error.into(),

@@ -7,6 +7,7 @@
 mod configuration;
 mod example;
 mod expanded;
+mod python3;
 mod run;
 mod served;
 mod wanted;

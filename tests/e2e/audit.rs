@@ -31,6 +31,20 @@ fn template() -> String {
     .to_string()
 }
 
+/// One whose secret is in all of its fields, and in what comes of it.
+fn expansion(expression: &str) -> String {
+    let content = format!("# {VALUE}\nresources: [{{name: '{expression}', type: T}}]");
+    json!({
+        "apiVersion": "dm.formwork.dev/v1alpha1", "kind": "Expansion",
+        "spec": {
+            "configuration": format!("resources: [{{name: {VALUE}, type: t.jinja}}]"),
+            "env": { "x": VALUE },
+            "imports": [{ "name": "t.jinja", "content": content }],
+        },
+    })
+    .to_string()
+}
+
 #[test]
 fn the_log_has_every_request_and_no_value_of_a_parameter() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -60,6 +74,10 @@ fn the_log_has_every_request_and_no_value_of_a_parameter() -> Result<()> {
     });
     raw("templates/t/processed", &values.to_string())?;
     kubectl.ok(&["get", "--raw", &format!("{base}/templates/t/schema")])?;
+    let path = format!("/apis/dm.formwork.dev/v1alpha1/namespaces/{namespace}/expansions");
+    let expand = ["create", "--raw", path.as_str(), "-f", "-"];
+    kubectl.ok_with(&expand, &expansion("{{ env.x }}"))?;
+    kubectl.refused(&expand, &expansion("{{ nothing[env.x] }}"))?;
     let wrong = json!({ "kind": "Template", "parameters": [{ "name": VALUE, "required": VALUE }] });
     kubectl.refused(
         &["create", "--raw", &format!("{base}/processedtemplates"), "-f", "-"],
@@ -82,6 +100,7 @@ fn the_log_has_every_request_and_no_value_of_a_parameter() -> Result<()> {
         ("create", json!("processed"), 201),
         ("get", json!("schema"), 200),
         ("create", Value::Null, 400),
+        ("create", Value::Null, 422),
     ] {
         let found = events.iter().any(|event| {
             event["verb"] == verb

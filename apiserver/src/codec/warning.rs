@@ -3,6 +3,8 @@
 //! They are text in quotes under code 299 (RFC 7234 §5.5). A header section is no place for a novel, so
 //! texts are told once, and many long ones are cut, by the rule of kube-apiserver.
 
+use std::collections::BTreeSet;
+
 use http::HeaderValue;
 
 /// Up to this many characters in all, nothing is cut.
@@ -14,6 +16,8 @@ const CUT: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warnings {
     texts: Vec<String>,
+    /// The same: a body of a few megabytes may be odd in a hundred thousand places.
+    told: BTreeSet<String>,
 }
 
 impl Warnings {
@@ -21,9 +25,10 @@ impl Warnings {
     /// control characters cannot stand in a header and is dropped.
     pub fn add(&mut self, text: impl Into<String>) {
         let text = text.into();
-        if !text.is_empty() && !text.contains(char::is_control) && !self.texts.contains(&text) {
-            self.texts.push(text);
+        if text.is_empty() || text.contains(char::is_control) || !self.told.insert(text.clone()) {
+            return;
         }
+        self.texts.push(text);
     }
 
     /// Whether there is nothing to say.

@@ -15,6 +15,9 @@ use crate::python;
 use crate::scalar::{Plain, json_float};
 use crate::{COPIED, DEPTH_IN, DEPTH_LOADED};
 
+/// How many repeated keys are told: a text may repeat millions, and each is a sentence in memory.
+const DUPLICATES: usize = 1000;
+
 /// Whose reading of YAML counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rules {
@@ -75,7 +78,7 @@ pub(super) struct Reader<'a> {
     allowance: usize,
     /// How many lists and maps may still be opened.
     depth: usize,
-    /// Where the value ends in the draft, its line, and the key.
+    /// Where the value ends in the draft, its line, and the key; of very many repeated keys the first [`DUPLICATES`].
     duplicates: Vec<(usize, usize, String)>,
     /// For each list that is a member of the map at the top, its key and the lines of its items.
     lines: Vec<(String, Vec<usize>)>,

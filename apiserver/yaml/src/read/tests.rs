@@ -104,6 +104,10 @@ fn a_repeated_key_takes_the_last_value_and_is_reported_with_its_line() {
         [r#"line 5: key "c" already set in map"#, r#"line 4: key "a" already set in map"#]
     );
     assert!(to_json("a: 1").unwrap().duplicates.is_empty());
+    let many = "a: 1\n".repeat(5000);
+    let told =
+        (to_json(&many).unwrap().duplicates.len(), safe_load(&many).unwrap().duplicates.len());
+    assert_eq!(told, (1000, 1000), "millions of them would be gigabytes");
 }
 
 #[test]

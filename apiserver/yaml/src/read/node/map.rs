@@ -10,7 +10,7 @@ use schema::json::{Scanner, ValueKind, write_string};
 
 use super::super::ReadError;
 use super::super::tag::Scalar;
-use super::{Reader, Rules, circular, is_block, spend};
+use super::{DUPLICATES, Reader, Rules, circular, is_block, spend};
 use crate::scalar::{Plain, key_float};
 
 /// A member of a map in the draft.
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
                 kept.push(index);
                 continue;
             };
-            if !members[*last].merged {
+            if !members[*last].merged && self.duplicates.len() < DUPLICATES {
                 self.duplicates.push((member.end, member.line, shown(key, member)));
             }
             *last = index;
@@ -122,8 +122,10 @@ impl<'a> Reader<'a> {
             match kept.last_mut() {
                 Some(last) if key(*last) == key(index) => {
                     let member = &members[index];
-                    let shown = shown(key(index), member);
-                    self.duplicates.push((member.end, member.line, shown));
+                    if self.duplicates.len() < DUPLICATES {
+                        let shown = shown(key(index), member);
+                        self.duplicates.push((member.end, member.line, shown));
+                    }
                     *last = index;
                 }
                 _ => kept.push(index),

@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Result<Document, Unreadable> {
         message: error.message().to_owned(),
     };
     let yaml::Loaded { json, duplicates, lines } = yaml::safe_load(text).map_err(unreadable)?;
-    let size = size::of_json(&json);
+    let size = size::of_json(json.as_bytes());
     if size > LARGEST {
         let message = format!("it says more than the {LARGEST} bytes that are allowed");
         return Err(Unreadable { line: None, message });

@@ -10,7 +10,7 @@ mod shown;
 use std::fmt;
 
 pub use self::place::Place;
-pub(crate) use self::shown::shown;
+pub(crate) use self::shown::{QUOTED, shown};
 use crate::call::Frame;
 
 /// What kind of thing is wrong.
@@ -116,6 +116,46 @@ impl fmt::Display for Problem {
     }
 }
 
+/// Problems as they are found: those that a failure names, and how many more there are. Each has the names of all that it
+/// stands in, so that ten thousand are nothing to collect first and to cut then.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    problems: Vec<Problem>,
+    more: usize,
+    used_up: bool,
+}
+
+impl Found {
+    /// Adds some, in document order.
+    pub(crate) fn extend(&mut self, problems: Vec<Problem>) {
+        self.used_up = problems.last().is_some_and(|last| last.cause == Cause::Limit);
+        for problem in problems {
+            if self.problems.len() < NAMED {
+                self.problems.push(problem);
+            } else {
+                self.more += 1;
+            }
+        }
+    }
+
+    /// Whether the last problem is one of a budget. Whatever comes then has it, too.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.used_up
+    }
+
+    /// A failure of them, unless there are none.
+    pub(crate) fn end(mut self) -> Result<(), Failure> {
+        if self.problems.is_empty() {
+            return Ok(());
+        }
+        if self.more > 0 {
+            let message = format!("{} more problems", self.more);
+            self.problems.push(Problem::new(Cause::Limit, message));
+        }
+        Err(Failure { problems: self.problems })
+    }
+}
+
 /// Why an expansion failed: at least one problem, in document order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Failure {
@@ -124,20 +164,14 @@ pub struct Failure {
 }
 
 /// How many problems a failure names. Ten thousand resources may be wrong in the same way.
-const NAMED: usize = 100;
+pub(crate) const NAMED: usize = 100;
 
 impl Failure {
     /// A failure of these problems, unless there are none; the first hundred are named and the rest counted.
-    pub(crate) fn unless_empty(mut problems: Vec<Problem>) -> Result<(), Self> {
-        if problems.is_empty() {
-            return Ok(());
-        }
-        if problems.len() > NAMED {
-            let more = problems.len() - NAMED;
-            problems.truncate(NAMED);
-            problems.push(Problem::new(Cause::Limit, format!("{more} more problems")));
-        }
-        Err(Self { problems })
+    pub(crate) fn unless_empty(problems: Vec<Problem>) -> Result<(), Self> {
+        let mut found = Found::default();
+        found.extend(problems);
+        found.end()
     }
 
     /// The error text of Deployment Manager's service: the first problem, with `Resource:` and what it is about behind

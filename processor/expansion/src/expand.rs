@@ -5,6 +5,7 @@
 
 mod budget;
 mod contents;
+mod heard;
 mod level;
 mod rendered;
 mod resource;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use self::budget::Budget;
 use self::contents::Contents;
+use self::heard::{Heard, of_use};
 use self::schemas::Schemas;
 use crate::call::{Call, Imports, Language, Outcome};
 use crate::configuration;
@@ -67,7 +69,8 @@ pub struct Wanted {
 pub enum Step {
     /// These files, each with its schema and what the schema imports.
     Import(Vec<Wanted>),
-    /// These templates rendered, in any order or at once: none depends on another.
+    /// These templates rendered, in any order or at once: none depends on another. Of very many only some, since each
+    /// carries its own `env`; the others follow.
     Render(Vec<Call>),
     /// Nothing: here is the result.
     Done(Expanded),
@@ -116,7 +119,7 @@ enum Stage {
     /// Among the new resources are types that may be found elsewhere.
     Importing { new: Vec<usize>, wanted: BTreeSet<String>, brought: Option<Imports> },
     /// Templates are to be rendered.
-    Rendering { templates: Vec<(usize, Language)>, answers: BTreeMap<u64, Outcome> },
+    Rendering { templates: Vec<(usize, Language)>, answers: BTreeMap<u64, Outcome>, heard: Heard },
     /// There is nothing more to do.
     Over(Result<Expanded, Failure>),
 }
@@ -190,21 +193,22 @@ impl Expansion {
 
     /// Brings what came of the call `id`. The first answer counts; one that nobody waits for is not taken.
     pub fn answer(&mut self, id: u64, outcome: Outcome) {
-        if let Stage::Rendering { templates, answers } = &mut self.stage
-            && templates.binary_search_by_key(&id, |&(at, _)| at as u64).is_ok()
-        {
-            answers.entry(id).or_insert(outcome);
+        let Stage::Rendering { templates, answers, heard } = &mut self.stage else { return };
+        if answers.contains_key(&id) {
+            return;
+        }
+        let found = templates.binary_search_by_key(&id, |&(at, _)| at as u64);
+        if let Some(&(at, language)) = found.ok().and_then(|found| templates.get(found)) {
+            let properties = self.tree.nodes[at].resource.get("properties");
+            heard.take(id, of_use(outcome, language, properties), answers);
         }
     }
 
-    /// How many instructions of Jinja are left for the calls of a step together.
-    pub fn fuel_left(&self) -> u64 {
-        self.budget.fuel_left()
-    }
-
-    /// How many bytes the calls of a step may still give together.
-    pub fn output_left(&self) -> usize {
-        self.budget.output_left()
+    /// Whether the answers so far exceed a budget, so that the next step fails and no further answer is of any use. What
+    /// has been answered is kept in memory until its level is complete, so whoever renders much asks after each.
+    pub fn is_exhausted(&self) -> bool {
+        let Stage::Rendering { heard, .. } = &self.stage else { return false };
+        self.budget.hears(heard).is_err()
     }
 
     /// Does what can be done with what is there.
@@ -223,7 +227,8 @@ impl Expansion {
                 self.take_imports(brought)?;
                 self.prepare(&new)?;
             }
-            Stage::Rendering { templates, answers } => {
+            Stage::Rendering { templates, answers, heard } => {
+                self.budget.hears(heard)?;
                 if answers.len() < templates.len() {
                     return Ok(Some(Step::Render(self.calls())));
                 }

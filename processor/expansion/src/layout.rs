@@ -1,22 +1,33 @@
 //! The result: the primitive resources in a row, and the layout they came from.
 
-use crate::error::Warning;
+use crate::error::{Place, Warning};
 use crate::expand::{Expanded, Output};
 use crate::tree::{Node, ROOT, Tree};
 use crate::value::{Map, Value};
+
+/// How many warnings are told: a configuration may repeat a hundred thousand keys, and nobody reads so many sentences.
+const WARNINGS: usize = 1000;
 
 /// Takes the result out of a tree that is complete.
 pub(crate) fn expanded(mut tree: Tree) -> Expanded {
     let outputs = tree.nodes[ROOT].outputs.clone();
     let mut expanded = Expanded { outputs, ..Expanded::default() };
+    let mut untold = 0;
     for at in in_order(&tree) {
         let warnings = std::mem::take(&mut tree.nodes[at].warnings);
-        let place = tree.place(at);
+        // The way there is long for whoever has nothing to say.
+        let place = if warnings.is_empty() { Place::default() } else { tree.place(at) };
         let warning = |message| Warning { message, place: place.clone() };
-        expanded.warnings.extend(warnings.into_iter().map(warning));
+        let room = WARNINGS - expanded.warnings.len();
+        untold += warnings.len().saturating_sub(room);
+        expanded.warnings.extend(warnings.into_iter().take(room).map(warning));
         if at != ROOT && !tree.nodes[at].is_template {
             expanded.resources.push(Value::Map(tree.nodes[at].resource.clone()));
         }
+    }
+    if untold > 0 {
+        let message = format!("{untold} more warnings are not told");
+        expanded.warnings.push(Warning { message, place: tree.place(ROOT) });
     }
     expanded.layout = layout(tree);
     expanded
@@ -136,5 +147,16 @@ mod tests {
         );
         let warnings: Vec<_> = expanded.warnings.iter().map(ToString::to_string).collect();
         assert_eq!(warnings, ["odd (in config > t (t.py) > c)", "later (in config > p)"]);
+    }
+
+    #[test]
+    fn very_many_warnings_are_counted_and_not_told() {
+        let mut tree = tree();
+        tree.nodes[2].warnings = vec!["odd".into(); 1500];
+        tree.nodes[4].warnings = vec!["odd as well".into(); 2];
+        let warnings = expanded(tree).warnings;
+        let last = warnings.last().map(ToString::to_string);
+        assert_eq!(last.as_deref(), Some("502 more warnings are not told (in config)"));
+        assert_eq!(warnings.len(), 1001);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::error::Place;
+use crate::error::{Place, QUOTED};
 use crate::expand::Output;
 use crate::value::{Map, Value};
 
@@ -61,7 +61,7 @@ impl Tree {
         while at != ROOT {
             let node = &self.nodes[at];
             let template = node.is_template.then(|| node.kind().to_owned());
-            steps.push((node.name(), template));
+            steps.push((cut(node.name()), template.map(cut)));
             at = node.parent;
         }
         steps.reverse();
@@ -72,6 +72,16 @@ impl Tree {
     pub(crate) fn file(&self, at: usize) -> &str {
         if at == ROOT { "config" } else { self.nodes[at].kind() }
     }
+}
+
+/// A name as far as a place shows it, and a little more, so that it shows that it is longer. A name may be megabytes, and
+/// each of ten thousand problems says in which resource it is.
+fn cut(mut name: String) -> String {
+    if let Some((end, _)) = name.char_indices().nth(2 * QUOTED) {
+        name.truncate(end);
+        name.shrink_to_fit();
+    }
+    name
 }
 
 impl Node {
@@ -115,6 +125,15 @@ mod tests {
         assert_eq!(tree.place(ROOT).to_string(), "config");
         assert_eq!(tree.nodes.iter().map(|node| node.depth).collect::<Vec<_>>(), [0, 0, 0, 1]);
         assert_eq!((tree.file(ROOT), tree.file(2)), ("config", "rs.py"));
+    }
+
+    #[test]
+    fn a_place_keeps_no_more_of_a_name_than_it_shows() {
+        let mut tree = Tree::new();
+        tree.append(ROOT, vec![resource(&"é".repeat(1 << 20), "P")]);
+        let place = tree.place(1);
+        assert_eq!(place.to_string(), format!("config > {}…", "é".repeat(QUOTED)));
+        assert_eq!(place.steps[0].0.len(), 2 * 2 * QUOTED);
     }
 
     #[test]

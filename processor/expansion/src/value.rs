@@ -47,6 +47,12 @@ impl Value {
         size::of_value(self)
     }
 
+    /// What the value of a JSON text will take of a budget, before it is made: a bound for whoever reads a stranger's.
+    /// White space counts, and what is no JSON counts as anything.
+    pub fn size_of_json(json: &[u8]) -> usize {
+        size::of_json(json)
+    }
+
     /// As Python prints a literal of it: `{'a': [1, True, None]}`. Deployment Manager's messages quote values so.
     pub fn repr(&self) -> String {
         repr::repr(self)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// How many characters of a name or value a message quotes.
-const QUOTED: usize = 200;
+pub(crate) const QUOTED: usize = 200;
 
 /// `text` as it may stand in a message or on a terminal.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {

@@ -1,5 +1,6 @@
 //! What is left of the limits while an expansion goes on.
 
+use super::heard::Heard;
 use crate::error::{Cause, Problem};
 use crate::limits::Limits;
 
@@ -86,14 +87,17 @@ impl Budget {
         if bytes > limit { Err(exceeded(limit, "env", "bytes of env")) } else { Ok(()) }
     }
 
-    /// Instructions of Jinja that are left.
-    pub(super) fn fuel_left(&self) -> u64 {
-        self.limits.fuel.saturating_sub(self.fuel)
-    }
-
-    /// Bytes that templates may still give.
-    pub(super) fn output_left(&self) -> usize {
-        self.limits.output.saturating_sub(self.output)
+    /// Whether there is room for what the answers of a level come to. It says the same whichever of them came first, and
+    /// therefore not which of them was too much.
+    pub(super) fn hears(&self, heard: &Heard) -> Result<(), Problem> {
+        let Limits { output, fuel, .. } = self.limits;
+        if self.output.saturating_add(heard.output) > output {
+            return Err(exceeded(output, "output", "bytes of resources"));
+        }
+        if self.fuel.saturating_add(heard.fuel) > fuel {
+            return Err(exceeded(fuel, "fuel", "instructions of Jinja"));
+        }
+        Ok(())
     }
 }
 
@@ -127,7 +131,6 @@ mod tests {
         assert_eq!(problem.message, "Expansion needs more than 2 resources (limit: resources)");
         assert_eq!(budget.fuel(10), Ok(()));
         assert!(budget.fuel(u64::MAX).is_err());
-        assert_eq!(budget.fuel_left(), 0);
     }
 
     #[test]

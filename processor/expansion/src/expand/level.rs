@@ -5,14 +5,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::contents::Contents;
+use super::heard::Heard;
 use super::rendered::{self, Given};
 use super::resource::{self, Type};
 use super::{Expansion, Stage};
 use crate::call::{Call, Imports, Language, Outcome};
-use crate::error::{Cause, Failure, Problem, shown};
+use crate::error::{Cause, Failure, Found, Problem, shown};
 use crate::tree::Tree;
 use crate::value::Value;
 use crate::{graph, layout, outputs};
+
+/// How many calls are made at once. Each has a copy of `env`, of which ten thousand would be gigabytes, and more than
+/// these nobody renders beside each other.
+const CALLS: usize = 256;
 
 impl Expansion {
     /// Asks for the types that may be found elsewhere, if there are any, and goes on otherwise.
@@ -51,22 +56,22 @@ impl Expansion {
 
     /// Settles which of the new resources are templates, and with which properties they are rendered.
     pub(super) fn prepare(&mut self, new: &[usize]) -> Result<(), Failure> {
-        let (mut templates, mut problems) = (Vec::new(), Vec::new());
+        let (mut templates, mut problems) = (Vec::new(), Found::default());
         for &at in new {
             match self.template(at) {
                 Ok(Some(language)) => templates.push((at, language)),
                 Ok(None) => {}
                 Err(found) => problems.extend(self.placed(at, found)),
             }
-            if used_up(&problems) {
+            if problems.is_used_up() {
                 break;
             }
         }
-        Failure::unless_empty(problems)?;
+        problems.end()?;
         self.stage = if templates.is_empty() {
             Stage::Over(self.result())
         } else {
-            Stage::Rendering { templates, answers: BTreeMap::new() }
+            Stage::Rendering { templates, answers: BTreeMap::new(), heard: Heard::default() }
         };
         Ok(())
     }
@@ -92,11 +97,11 @@ impl Expansion {
         Ok(Some(language))
     }
 
-    /// The calls of this level that are not answered yet.
+    /// The first calls of this level that are not answered yet.
     pub(super) fn calls(&self) -> Vec<Call> {
-        let Stage::Rendering { templates, answers } = &self.stage else { return Vec::new() };
+        let Stage::Rendering { templates, answers, .. } = &self.stage else { return Vec::new() };
         let open = templates.iter().filter(|&&(at, _)| !answers.contains_key(&(at as u64)));
-        open.map(|&(at, language)| self.call(at, language)).collect()
+        open.take(CALLS).map(|&(at, language)| self.call(at, language)).collect()
     }
 
     /// What the template of a node is called with. `env` is its own: what it does to it, nobody else sees.
@@ -116,49 +121,39 @@ impl Expansion {
         templates: &[(usize, Language)],
         mut answers: BTreeMap<u64, Outcome>,
     ) -> Result<(), Failure> {
-        let (mut new, mut problems) = (Vec::new(), Vec::new());
-        for &(at, language) in templates {
+        let (mut new, mut problems) = (Vec::new(), Found::default());
+        for &(at, _) in templates {
             let outcome = answers.remove(&(at as u64)).expect("the level is complete");
-            match self.given(at, language, outcome) {
+            match self.given(at, outcome) {
                 Ok(children) => new.extend(children),
                 Err(found) => problems.extend(self.placed(at, found)),
             }
-            if used_up(&problems) {
+            if problems.is_used_up() {
                 break;
             }
         }
-        Failure::unless_empty(problems)?;
+        problems.end()?;
         self.stage = Stage::New(new);
         Ok(())
     }
 
     /// Takes what one template gave.
-    fn given(
-        &mut self,
-        at: usize,
-        language: Language,
-        outcome: Outcome,
-    ) -> Result<Range<usize>, Vec<Problem>> {
+    fn given(&mut self, at: usize, outcome: Outcome) -> Result<Range<usize>, Vec<Problem>> {
         let name = self.tree.nodes[at].kind().to_owned();
         let Given { contents, properties, warnings } =
             rendered::take(&name, outcome, &mut self.budget)?;
         self.tree.nodes[at].warnings.extend(warnings);
-        if let (Language::Python, Some(properties)) = (language, properties) {
+        if let Some(properties) = properties {
             self.leave(at, properties).map_err(|problem| vec![problem])?;
         }
         self.append(at, contents)
     }
 
-    /// Keeps what Python made of its properties, for the layout. Jinja cannot change them, whatever the answer says.
+    /// Keeps what Python made of its properties, for the layout.
     fn leave(&mut self, at: usize, properties: Value) -> Result<(), Problem> {
-        match self.tree.nodes[at].resource.get_mut("properties") {
-            Some(known) if *known != properties => {
-                self.budget.output(properties.size())?;
-                *known = properties;
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+        self.budget.output(properties.size())?;
+        self.tree.nodes[at].resource.insert("properties".to_owned(), properties);
+        Ok(())
     }
 
     /// Appends what the configuration or a template consists of.
@@ -208,9 +203,4 @@ impl Expansion {
         }
         Ok(expanded)
     }
-}
-
-/// Whether the last problem is one of a budget. Whatever comes then has it, too.
-fn used_up(problems: &[Problem]) -> bool {
-    problems.last().is_some_and(|problem| problem.cause == Cause::Limit)
 }

@@ -3,7 +3,7 @@
 mod oracle;
 
 use super::*;
-use crate::call::{Import, Rendered};
+use crate::call::{Fault, Import, Rendered};
 
 /// A configuration and files, everything else as usual.
 fn input(configuration: &str, files: &[(&str, &str)]) -> Input {
@@ -292,6 +292,106 @@ fn every_limit_holds() {
     let options = Options { limits: Limits { rounds: 0, ..usual() }, ..Options::default() };
     let elsewhere = Input { options, ..input(ELSEWHERE, &[]) };
     assert!(refused(elsewhere)[0].contains("(limit: rounds)"));
+}
+
+/// So many resources of one template.
+fn wide(count: usize, template: &str) -> Input {
+    let resource = |at| format!("- {{name: r{at}, type: {template}, properties: {{k: 1}}}}\n");
+    let resources: String = (0..count).map(resource).collect();
+    input(&format!("resources:\n{resources}"), &[(template, "resources: []")])
+}
+
+#[test]
+fn a_level_that_is_too_much_fails_alike_whichever_answer_comes_first() {
+    type Answer<'a> = &'a dyn Fn(&Call) -> Outcome;
+    let text = "#".repeat(1 << 20);
+    let fail = |backwards: bool, outcome: Answer<'_>| {
+        let mut expansion = Expansion::new(wide(20, "t.py")).unwrap();
+        let mut calls = calls(expansion.step());
+        if backwards {
+            calls.reverse();
+        }
+        let mut answered = calls.iter().take_while(|call| {
+            expansion.answer(call.id, outcome(call));
+            !expansion.is_exhausted()
+        });
+        (answered.by_ref().count(), expansion.step().unwrap_err().to_string())
+    };
+    let long = |text: &str, fuel| {
+        let (text, properties) = (text.to_owned(), None);
+        Outcome::Rendered(Rendered::Text { text, properties, fuel })
+    };
+    let bytes = "Expansion needs more than 16777216 bytes of resources (limit: output)";
+    let fuel = "Expansion needs more than 10000000 instructions of Jinja (limit: fuel)";
+    let cases: [(Answer<'_>, usize, &str); 3] = [
+        (&|_| long(&text, 0), 15, bytes),
+        (&|_| long("resources: []", 2_000_000), 5, fuel),
+        // Properties count as soon as they are others than those that the template was given.
+        (
+            &|_| {
+                let (value, properties) = (Value::Null, Some(text.as_str().into()));
+                Outcome::Rendered(Rendered::Data { value, properties })
+            },
+            15,
+            bytes,
+        ),
+    ];
+    for (outcome, most, message) in cases {
+        let (answered, failure) = fail(false, outcome);
+        assert!(failure.contains(message), "{failure}");
+        assert_eq!(answered, most, "no answer is taken that is of no use");
+        assert_eq!(fail(true, outcome), (answered, failure));
+    }
+}
+
+#[test]
+fn properties_that_a_template_left_alone_are_not_kept_for_each_call() {
+    let mut expansion = Expansion::new(wide(20, "t.py")).unwrap();
+    for call in calls(expansion.step()) {
+        let properties = call.resource.get("properties").cloned();
+        let value = Value::from_json(r#"{"resources": []}"#).unwrap();
+        expansion.answer(call.id, Outcome::Rendered(Rendered::Data { value, properties }));
+    }
+    let Stage::Rendering { answers, .. } = &expansion.stage else { panic!("it is not stepped") };
+    let kept =
+        |it: &Outcome| matches!(it, Outcome::Rendered(Rendered::Data { properties: Some(_), .. }));
+    assert_eq!((answers.len(), answers.values().any(kept)), (20, false));
+}
+
+#[test]
+fn a_wide_level_is_called_piece_by_piece() {
+    let mut expansion = Expansion::new(wide(1000, "t.py")).unwrap();
+    let mut made = Vec::new();
+    while let Step::Render(calls) = expansion.step().unwrap() {
+        assert!(calls.len() <= 256, "each has an env of its own");
+        for call in calls {
+            expansion.answer(call.id, rendered(&call));
+            made.push(call.id);
+        }
+    }
+    assert_eq!(made, (1..=1000).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_first_faults_of_a_level_are_told_whichever_came_first() {
+    let fail = |backwards: bool| {
+        let mut expansion = Expansion::new(wide(250, "t.py")).unwrap();
+        let mut calls = calls(expansion.step());
+        if backwards {
+            calls.reverse();
+        }
+        for call in calls {
+            let message = format!("no {}", call.id);
+            let fault = Fault { kind: "E".into(), message, ..Fault::default() };
+            expansion.answer(call.id, Outcome::Failed(fault));
+        }
+        expansion.step().unwrap_err()
+    };
+    let failure = fail(true);
+    assert_eq!(failure, fail(false));
+    let messages = failure.problems.iter().map(|it| it.message.clone());
+    let want = (1..=100).map(|at| format!("E: no {at}")).chain(["150 more problems".to_owned()]);
+    assert!(messages.eq(want));
 }
 
 #[test]

@@ -12,17 +12,16 @@ use super::Value;
 const LEAST: usize = 24;
 
 /// What the value of a JSON text without white space will take, before it is made.
-pub(crate) fn of_json(json: &str) -> usize {
+pub(crate) fn of_json(json: &[u8]) -> usize {
     let (mut values, mut in_text, mut escaped) = (1, false, false);
-    let bytes = json.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
+    for (at, byte) in json.iter().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_text => escaped = true,
             b'"' => in_text = !in_text,
             _ if in_text => {}
             b',' => values += 1,
-            b'[' | b'{' if !matches!(bytes.get(at + 1), Some(b']' | b'}')) => values += 1,
+            b'[' | b'{' if !matches!(json.get(at + 1), Some(b']' | b'}')) => values += 1,
             _ => {}
         }
     }
@@ -64,7 +63,7 @@ mod tests {
     #[track_caller]
     fn check(json: &str, want: usize) {
         let value = Value::from_json(json).unwrap();
-        assert_eq!((of_json(json), of_value(&value)), (want, want), "{json}");
+        assert_eq!((of_json(json.as_bytes()), of_value(&value)), (want, want), "{json}");
     }
 
     #[test]

@@ -2,13 +2,15 @@
 //!
 //! Expansion is hermetic, so a kept result is as good as a new one. Only successes are kept, and only those for which
 //! nothing was fetched: what a URL answers may be another thing tomorrow. Equal requests at the same time are expanded
-//! once.
+//! once, and of others only so many are, because each may take memory by its budgets.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use expansion::{Expanded, Input};
 use moka::future::Cache as Store;
 use prometheus_client::metrics::counter::Counter;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use crate::digest::digest;
@@ -22,9 +24,15 @@ use crate::weight;
 /// From how many bytes of input on the digest is no work for a thread that serves others.
 const HEAVY: usize = 1 << 20;
 
+/// How long an expansion waits for others to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What a caller who is turned away is told to wait.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
 /// Results by digest.
 pub struct Cache {
     kept: Store<String, Arc<Expanded>>,
+    places: Semaphore,
     hits: Counter,
     misses: Counter,
 }
@@ -44,21 +52,31 @@ enum Passed {
     Fetched(Arc<Expanded>),
 }
 
+impl Cached {
+    /// About how many bytes of memory the result takes, for whoever writes it down: that may be no work for a thread that
+    /// serves others.
+    pub fn size(&self) -> usize {
+        weight::of_expanded(&self.expanded)
+    }
+}
+
 impl Cache {
     /// A cache of about so many bytes; with 0 nothing is kept, but equal requests still share one expansion.
     pub fn new(bytes: u64) -> Self {
         let weigh = |digest: &String, expanded: &Arc<Expanded>| {
-            let Expanded { resources, layout, outputs, warnings } = &**expanded;
-            let values = resources.iter().chain(layout).chain(outputs.iter().map(|o| &o.value));
-            let values: usize = values.map(weight::of).sum();
-            let warnings: usize = warnings.iter().map(|warning| 64 + warning.message.len()).sum();
-            u32::try_from(digest.len() + values + warnings).unwrap_or(u32::MAX)
+            u32::try_from(digest.len() + weight::of_expanded(expanded)).unwrap_or(u32::MAX)
         };
         Self {
             kept: Store::builder().max_capacity(bytes).weigher(weigh).build(),
+            places: Semaphore::new(Semaphore::MAX_PERMITS),
             hits: Counter::default(),
             misses: Counter::default(),
         }
+    }
+
+    /// Runs at most so many expansions at once. Others wait for ten seconds, and are [`Busy`](PoolError::Busy) then.
+    pub fn at_once(self, most: usize) -> Self {
+        Self { places: Semaphore::new(most), ..self }
     }
 
     /// Adds the metrics `formwork_expander_cache_…`.
@@ -85,6 +103,7 @@ impl Cache {
             let mut ran = false;
             let run = async {
                 ran = true;
+                let _place = self.place(deadline).await?;
                 self.misses.inc();
                 match drive::run(input.clone(), renderer, fetch, deadline).await {
                     Ok(Finished { expanded, fetched: false }) => Ok(Arc::new(expanded)),
@@ -109,6 +128,15 @@ impl Cache {
                 self.hits.inc();
             }
             return Ok(Cached { digest, expanded });
+        }
+    }
+
+    /// Waits until another expansion may run.
+    async fn place(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Passed> {
+        let until = deadline.min(Instant::now() + PATIENCE);
+        match timeout_at(until, self.places.acquire()).await {
+            Ok(place) => Ok(place.expect("nobody closes it")),
+            Err(_) => Err(Passed::Failed(PoolError::Busy { retry_after: RETRY_AFTER }.into())),
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::panic::resume_unwind;
 
 use expansion::{
-    Call, Cause, Expanded, Expansion, Failure, Imports, Input, Outcome, Problem, Step,
+    Call, Cause, Expanded, Expansion, Failure, Import, Imports, Input, Outcome, Problem, Step,
 };
 use futures::stream::{self, StreamExt as _};
 use tokio::time::{Instant, timeout_at};
@@ -72,9 +72,13 @@ async fn render(
     let mut answers = stream::iter(calls).map(rendering).buffer_unordered(renderer.width().max(1));
     while let Some((id, outcome)) = answers.next().await {
         match outcome {
-            Ok(outcome) => machine.answer(id, outcome),
+            Ok(outcome) => machine.answer(id, outcome).await,
             Err(PoolError::Timeout) => return Err(ExpandError::Timeout),
             Err(error) => return Err(error.into()),
+        }
+        // The next step fails. What is under way is given up with the stream.
+        if machine.present().is_exhausted() {
+            break;
         }
     }
     Ok(())
@@ -82,6 +86,14 @@ async fn render(
 
 fn unfetched(FetchError { name, message }: FetchError) -> Failure {
     Problem::new(Cause::Import, message).in_file(name).into()
+}
+
+/// What files weigh. A schema of a few lines can be a second's work.
+fn files(files: &Imports) -> usize {
+    let weight = |(name, import): (&String, &Import)| {
+        if name.ends_with(".schema") { HEAVY } else { import.content.len() }
+    };
+    files.iter().map(weight).sum()
 }
 
 /// An expansion, and how much it has been given: steps of big ones go to threads that may take their time.
@@ -93,8 +105,7 @@ struct Machine {
 
 impl Machine {
     async fn start(input: Input) -> Result<Self, Failure> {
-        let imports: usize = input.imports.values().map(|import| import.content.len()).sum();
-        let given = input.configuration.len() + imports;
+        let given = weight::of_yaml(&input.configuration) + files(&input.imports);
         let expansion = if given < HEAVY {
             Expansion::new(input)
         } else {
@@ -118,13 +129,22 @@ impl Machine {
     }
 
     fn import(&mut self, files: Imports) {
-        self.given += files.values().map(|import| import.content.len()).sum::<usize>();
+        self.given += self::files(&files);
         self.present().import(files);
     }
 
-    fn answer(&mut self, id: u64, outcome: Outcome) {
-        self.given += weight::of_outcome(&outcome);
-        self.present().answer(id, outcome);
+    async fn answer(&mut self, id: u64, outcome: Outcome) {
+        let size = weight::of_outcome(&outcome);
+        self.given += size;
+        if size < HEAVY {
+            return self.present().answer(id, outcome);
+        }
+        let mut expansion = self.expansion.take().expect(PRESENT);
+        let answered = aside(move || {
+            expansion.answer(id, outcome);
+            expansion
+        });
+        self.expansion = Some(answered.await);
     }
 
     fn present(&mut self) -> &mut Expansion {
@@ -132,7 +152,7 @@ impl Machine {
     }
 }
 
-const PRESENT: &str = "only a step in progress has the expansion, and nothing else happens then";
+const PRESENT: &str = "only work in progress has the expansion, and nothing else happens then";
 
 /// Runs `work` on a thread that may take its time.
 pub(crate) async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

@@ -207,3 +207,72 @@ async fn a_cache_of_no_size_keeps_nothing() {
         assert_eq!(renderer.all(), times);
     }
 }
+
+/// Gives so many bytes for every call.
+struct Verbose(usize, AtomicUsize);
+
+impl Render for Verbose {
+    fn width(&self) -> usize {
+        2
+    }
+
+    fn render(&self, _: Call, _: Terms) -> Rendering<'_> {
+        Box::pin(async {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            let text = format!("resources: []\n#{}", "x".repeat(self.0));
+            Ok(Outcome::Rendered(Rendered::Text { text, properties: None, fuel: 0 }))
+        })
+    }
+}
+
+#[tokio::test]
+async fn no_more_is_kept_of_a_level_than_the_expansion_may_have() {
+    let renderer = Verbose(1 << 20, AtomicUsize::default());
+    let result = expand(input(1000, "t.jinja"), &renderer, &NoFetch, deadline()).await;
+    assert!(result.unwrap_err().to_string().contains("(limit: output)"));
+    let rendered = renderer.1.load(Ordering::SeqCst);
+    assert!((16..=18).contains(&rendered), "{rendered} of 1000 templates were rendered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_expansions_run_at_once() {
+    let cache = Cache::new(0).at_once(1);
+    let (begun, hour) = (Instant::now(), deadline());
+    let (hanging, renderer) = (Played::new(Play::Hang, 1), Played::new(Play::Render, 1));
+    let soon = begun + Duration::from_secs(20);
+    let (first, second) = tokio::join!(
+        cache.expand(input(1, "t.jinja"), &hanging, &NoFetch, soon),
+        cache.expand(input(2, "t.jinja"), &renderer, &NoFetch, hour),
+    );
+    assert_eq!(first.unwrap_err(), ExpandError::Timeout);
+    let busy = PoolError::Busy { retry_after: Duration::from_secs(1) };
+    assert_eq!(second.unwrap_err(), busy.into(), "it does not wait for ever");
+    assert!(cache.expand(input(2, "t.jinja"), &renderer, &NoFetch, hour).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_for_an_expansion_that_is_given_up_runs_it() {
+    let cache = Arc::new(Cache::new(1 << 20).at_once(1));
+    let leader = tokio::spawn({
+        let cache = Arc::clone(&cache);
+        async move {
+            let hanging = Played::new(Play::Hang, 1);
+            cache.expand(input(1, "t.jinja"), &hanging, &NoFetch, deadline()).await
+        }
+    });
+    let renderer = Played::new(Play::Render, 1);
+    let follower = cache.expand(input(1, "t.jinja"), &renderer, &NoFetch, deadline());
+    let (_, followed) = tokio::join!(
+        async {
+            sleep(Duration::from_secs(5)).await;
+            leader.abort();
+        },
+        async {
+            // Behind the one that leads.
+            sleep(Duration::from_secs(1)).await;
+            follower.await
+        },
+    );
+    assert_eq!(followed.unwrap().expanded.resources.len(), 1);
+    assert_eq!(renderer.all(), 1);
+}

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use expansion::{Call, Outcome};
+use protocol::Mode;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
@@ -29,7 +30,7 @@ use crate::worker::{Event, Keeper, Launch, Program, Worker};
 
 use self::attempt::{Job, Reply};
 use self::session::Sessions;
-use self::slots::Slots;
+use self::slots::{Slot, Slots};
 
 /// How long a call waits for a worker when none is ready. Starting one takes 50 ms.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -123,7 +124,7 @@ impl Pool {
     /// When the template could not be tried, or not to its end.
     pub async fn render(&self, call: Call, terms: Terms) -> Result<Outcome, PoolError> {
         self.inner.admitted(terms.deadline).await?;
-        self.inner.render(Job::new(call, terms, protocol::Mode::Render).await).await
+        self.inner.render(call, terms, Mode::Render).await
     }
 
     /// Translates the template of a call from Python 2 to Python 3. The workers must have been started with `--convert`.
@@ -132,7 +133,7 @@ impl Pool {
     /// As [`Pool::render`].
     pub async fn convert(&self, call: Call, terms: Terms) -> Result<Outcome, PoolError> {
         self.inner.admitted(terms.deadline).await?;
-        self.inner.render(Job::new(call, terms, protocol::Mode::Convert).await).await
+        self.inner.render(call, terms, Mode::Convert).await
     }
 
     /// The walls that hold, once that is known and enough of them do.
@@ -206,30 +207,37 @@ impl Inner {
     }
 
     /// Renders a call without asking whether that is allowed, which the self-test needs to find out.
-    async fn render(self: &Arc<Self>, job: Result<Job, Outcome>) -> Result<Outcome, PoolError> {
-        let job = match job {
-            Ok(job) => job,
-            Err(outcome) => return Ok(outcome),
-        };
-        let language = job.language();
-        let begun = Instant::now();
-        let result = match self.slots.take(job.deadline(), &self.metrics.waiting).await {
-            Ok(slot) => {
-                let (reply, result) = oneshot::channel();
-                let inner = Arc::clone(self);
-                tokio::spawn(async move {
-                    inner.metrics.in_flight.inc();
-                    inner.perform(&job, Reply::new(reply)).await;
-                    inner.metrics.in_flight.dec();
-                    drop(slot);
-                });
-                let ended = || PoolError::Unavailable("the call was given up".into());
-                result.await.unwrap_or_else(|_| Err(ended()))
-            }
+    async fn render(
+        self: &Arc<Self>,
+        call: Call,
+        terms: Terms,
+        mode: Mode,
+    ) -> Result<Outcome, PoolError> {
+        let (language, begun) = (call.language, Instant::now());
+        let result = match self.slots.take(terms.deadline, &self.metrics.waiting).await {
+            // A frame repeats every import, so there are as many of them as slots, and not as callers.
+            Ok(slot) => match Job::new(call, terms, mode).await {
+                Ok(job) => self.run(job, slot).await,
+                Err(outcome) => Ok(outcome),
+            },
             Err(error) => Err(error),
         };
         self.metrics.ended(language, &result, begun.elapsed());
         result
+    }
+
+    /// Has a task of its own see to a call, so that its children are looked after when the caller goes away.
+    async fn run(self: &Arc<Self>, job: Job, slot: Slot) -> Result<Outcome, PoolError> {
+        let (reply, result) = oneshot::channel();
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            inner.metrics.in_flight.inc();
+            inner.perform(&job, Reply::new(reply)).await;
+            inner.metrics.in_flight.dec();
+            drop(slot);
+        });
+        let given_up = |_| Err(PoolError::Unavailable("the call was given up".into()));
+        result.await.unwrap_or_else(given_up)
     }
 
     fn note(&self, post: usize, event: Event) {

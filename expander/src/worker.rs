@@ -104,9 +104,11 @@ impl Worker {
         let (ended, end) = oneshot::channel();
         let awaited = Awaited { started: Some(started), ended };
         self.children().as_mut().ok_or(Lost)?.insert(id, awaited);
-        // Should the order fail, the worker is dead or dying, and its death takes the entry along.
-        let sent = self.control.send(Order::Start { id, session }, Some(theirs.as_fd())).await;
-        sent.map_err(|_| Lost)?;
+        if self.control.send(Order::Start { id, session }, Some(theirs.as_fd())).await.is_err() {
+            // The worker may live on: there is a bound on descriptors under way, too.
+            self.children().as_mut().map(|children| children.remove(&id));
+            return Err(Lost);
+        }
         Ok(Child::new(channel, pidfd, end))
     }
 

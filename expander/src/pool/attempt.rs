@@ -224,7 +224,16 @@ impl Inner {
         worker: Arc<Worker>,
         reply: &mut Reply,
     ) -> Result<Attempt, PoolError> {
-        let end = child.end(self.until(job)).await;
+        let until = self.until(job);
+        let end = child.end(until).await;
+        // It closed its channel and lived on until it was killed here, which nobody else is to blame for.
+        if end.is_some()
+            && Instant::now() >= until
+            && let Some(result) = self.dissatisfied(job, &Said::Late)
+        {
+            reply.send(result);
+            return Ok(Attempt::Over);
+        }
         match verdict::death(job.language(), end, &self.config) {
             Verdict::Fault(fault) => {
                 report(job, &fault);

@@ -16,7 +16,6 @@ use crate::render::Terms;
 use crate::walls::Walls;
 use crate::worker::Launch;
 
-use super::attempt::Job;
 use super::canary::{self, Canary};
 use super::{Inner, Pool, Standing};
 
@@ -145,7 +144,7 @@ async fn attack(inner: &Arc<Inner>, which: fn(&Canary) -> bool) -> Found {
 async fn one(inner: &Arc<Inner>, canary: Canary) -> Found {
     let bounds = Bounds { fuel: 1_000_000, output: 1 << 20 };
     let terms = Terms { bounds, deadline: Instant::now() + PATIENCE };
-    match inner.render(Job::new(canary.call(), terms, Mode::Render).await).await {
+    match inner.render(canary.call(), terms, Mode::Render).await {
         Ok(outcome) if canary.is_contained(&outcome) => Found::Contained,
         Ok(outcome) => {
             tracing::error!(target: "security", canary = canary.name, ?outcome, "not contained");

@@ -120,6 +120,15 @@ async fn a_child_that_takes_too_long_is_killed() {
 }
 
 #[tokio::test]
+async fn a_child_that_hangs_up_and_lives_on_has_only_itself_to_blame() {
+    let wall = Duration::from_millis(100);
+    let fake = Fake::new(|_, _| format!("exec </dev/null >/dev/null\n{HANG}"));
+    let pool = pool(Config { wall, ..config() }, fake);
+    assert_eq!(kind(python(&pool).await), "TimeLimit");
+    assert_eq!(pool.inner.metrics.retries.get(), 0);
+}
+
+#[tokio::test]
 async fn a_caller_who_goes_away_leaves_no_child_behind() {
     let pool = pool(config(), Fake::new(|_, _| HANG.into()));
     let begun = {

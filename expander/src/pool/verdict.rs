@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use expansion::{Call, Fault, Language, Outcome, Rendered};
+use expansion::{Call, Fault, Language, Outcome, Rendered, Value};
 use protocol::{Answer, Bounds, Ended, FrameError};
 use rustix::process::Signal;
 
@@ -100,6 +100,13 @@ pub(super) fn too_big(limit: usize) -> Fault {
 
 /// Reads the body of a frame.
 pub(super) fn answer(body: &[u8], call: &Call, bounds: &Bounds) -> Outcome {
+    // Sixteen megabytes of `[[],[],…]` are half a gigabyte of values, which no budget sees before they are there.
+    if Value::size_of_json(body) > bounds.output {
+        return Outcome::Failed(unacceptable(FrameError::TooLong {
+            length: body.len(),
+            limit: bounds.output,
+        }));
+    }
     let answer: Answer = match serde_json::from_slice(body) {
         Ok(answer) => answer,
         // Lone surrogates, which are text to Python, and nesting without end come out here.
@@ -176,7 +183,7 @@ mod tests {
     }
 
     fn read(body: &str, language: Language) -> Outcome {
-        answer(body.as_bytes(), &call(language), &Bounds { fuel: 10, output: 1000 })
+        answer(body.as_bytes(), &call(language), &Bounds { fuel: 10, output: 100_000 })
     }
 
     #[test]
@@ -193,6 +200,17 @@ mod tests {
         let Outcome::Failed(fault) = read(body, Language::Python) else { panic!("a fault") };
         assert_eq!((fault.kind.as_str(), fault.message.as_str()), ("E\\u{7}", "\\u{1b}[2J"));
         assert_eq!(fault.frames.iter().map(|frame| frame.line).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn a_result_of_very_many_values_is_refused_before_they_take_memory() {
+        let of = |count| {
+            let list = vec!["[]"; count].join(",");
+            read(&format!(r#"{{"data": {{"value": [{list}]}}}}"#), Language::Python)
+        };
+        assert!(matches!(of(4_000), Outcome::Rendered(_)), "12 kB of text and 96 kB of values");
+        let Outcome::Failed(fault) = of(5_000) else { panic!("15 kB of text are too many") };
+        assert_eq!(fault.kind, "OutputLimit");
     }
 
     #[test]

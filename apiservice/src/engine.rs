@@ -26,6 +26,8 @@ use crate::args;
 const TIME: Duration = Duration::from_secs(30);
 /// Bytes of results that are kept.
 const KEPT: u64 = 64 << 20;
+/// Expansions that are under way at once. What they are limited to each is a hundred megabytes of memory in the worst case.
+const AT_ONCE: usize = 32;
 
 /// What expansions run on. Clones share it.
 #[derive(Clone)]
@@ -66,7 +68,7 @@ impl Engine {
     }
 
     fn of(renderer: Renderer, fetch: Box<dyn Fetch>) -> Self {
-        Self(Arc::new(Parts { renderer, cache: Cache::new(KEPT), fetch }))
+        Self(Arc::new(Parts { renderer, cache: Cache::new(KEPT).at_once(AT_ONCE), fetch }))
     }
 
     /// Starts the pool. Without the program that templates run in there is none, and all else is served.

@@ -1,5 +1,6 @@
 //! Expandybird's `POST /expand`: a Template in, in JSON; configuration and layout out, each as YAML text in JSON or XML.
 
+use apiserver::limits::heavy;
 use apiserver::status::{Error, Reason};
 use apiserver::yaml;
 use axum::body::Body;
@@ -44,7 +45,13 @@ pub(super) async fn expand(
         Err(why) => return refused(Reason::BadRequest, &why),
     };
     match template.expand(&engine).await {
-        Ok(done) => written(form, &template, done).unwrap_or_else(|error| refusal(&error)),
+        Ok(done) => {
+            let size = done.size();
+            let written = heavy(size, move || written(form, &template, done))
+                .await
+                .and_then(|written| written);
+            written.unwrap_or_else(|error| refusal(&error))
+        }
         Err(Failed::Template(why)) => {
             let name = &template.name;
             let message =

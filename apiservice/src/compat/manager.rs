@@ -1,5 +1,6 @@
 //! The manager's `POST /expand`: a Template in, in JSON or YAML and under any media type; a Manifest out.
 
+use apiserver::limits::heavy;
 use apiserver::status::Reason;
 use apiserver::yaml;
 use axum::body::Body;
@@ -26,7 +27,10 @@ pub(super) async fn expand(State(engine): State<Engine>, body: Body) -> Response
         Err(why) => return text(code(Reason::BadRequest), format!("{why}\n")),
     };
     match template.expand(&engine).await {
-        Ok(done) => answer(StatusCode::CREATED, JSON, manifest(&done.expanded)),
+        Ok(done) => match heavy(done.size(), move || manifest(&done.expanded)).await {
+            Ok(manifest) => answer(StatusCode::CREATED, JSON, manifest),
+            Err(error) => refusal(&error),
+        },
         Err(Failed::Template(why)) => {
             let Template { name, content, .. } = &template;
             let message = format!(

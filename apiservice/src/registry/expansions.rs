@@ -3,6 +3,7 @@
 mod answered;
 mod sent;
 
+use apiserver::limits::heavy;
 use apiserver::object::{Fields, Object};
 use apiserver::resource::{Context, Create, Resource, Serves};
 use apiserver::status::{Error, Subject};
@@ -40,8 +41,10 @@ impl Create for Expansions {
                 Refused::Failure(failure) => invalid(&files.to_field_errors(&failure.problems)),
                 Refused::Request(error) => error,
             })?;
+            let size = done.size();
             let warnings = done.expanded.warnings.iter().map(ToString::to_string).collect();
-            let status = answered::status(&done.expanded, &done.digest);
+            let write = move || answered::status(&done.expanded, &done.digest);
+            let status = heavy(size, write).await?;
             let fields = Fields::new(format!("\"spec\":{text},\"status\":{status}"));
             Ok((Object { fields, ..object }, warnings))
         })
@@ -60,6 +63,17 @@ mod tests {
 
     use super::*;
 
+    fn context(user: &User) -> Context<'_> {
+        Context {
+            user,
+            namespace: "demo",
+            name: "",
+            dry_run: false,
+            field_validation: FieldValidation::Strict,
+            now: Timestamp::UNIX_EPOCH,
+        }
+    }
+
     /// What is answered to `spec`, and the warnings.
     async fn create(engine: &Engine, spec: &Value) -> Result<(Value, Vec<String>), Error> {
         let body = json!({ "spec": spec }).to_string();
@@ -67,14 +81,7 @@ mod tests {
         let meta = ObjectMeta { name: "x".to_owned(), ..ObjectMeta::default() };
         let fields = Fields::new(decoded.fields);
         let user = User::default();
-        let cx = Context {
-            user: &user,
-            namespace: "demo",
-            name: "",
-            dry_run: false,
-            field_validation: FieldValidation::Strict,
-            now: Timestamp::UNIX_EPOCH,
-        };
+        let cx = context(&user);
         let expansions = Expansions(engine.clone());
         let (object, warnings) = expansions.create(&cx, Object { meta, fields }).await?;
         Ok((serde_json::from_str(&object.fields.to_json()).unwrap(), warnings))
@@ -116,6 +123,30 @@ mod tests {
         assert_eq!(cause.field, "spec.imports[lib/t.jinja].content");
         for part in ["t.jinja:2", "(in config > a (t.jinja))"] {
             assert!(cause.message.contains(part), "{part} is not in {}", cause.message);
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_that_a_client_writes_is_an_error_of_the_server() {
+        for spec in [
+            r#"{"configuration":null}"#,
+            r#"{"configuration":"","imports":[null]}"#,
+            r#"{"configuration":"resources: []","imports":null,"env":null,"validateSchemas":null}"#,
+            r#"{"configuration":"resources: []","env":{"a":null,"b":1.5,"c":true}}"#,
+            r#"{"configuration":"resources: []","imports":[{"name":"a","content":null}]}"#,
+            r#"{"configuration":"\ud800: \udc00","imports":[{"name":"\ud800","content":"\udfff"}]}"#,
+            r#"{"configuration":"a","configuration":"resources: []"}"#,
+        ] {
+            let body = format!(r#"{{"spec":{spec}}}"#);
+            let schema = &kinds::expansion().schema;
+            let Ok(decoded) = schema::decode(schema, &body, Limits::default()) else { continue };
+            let fields = Fields::new(decoded.fields);
+            let sent = Object { meta: ObjectMeta::default(), fields };
+            let user = User::default();
+            let cx = context(&user);
+            let answered = Expansions(Engine::in_process()).create(&cx, sent).await;
+            let reason = answered.err().map(|error| error.reason());
+            assert!(matches!(reason, None | Some(Reason::Invalid)), "{spec}: {reason:?}");
         }
     }
 

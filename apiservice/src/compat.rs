@@ -7,7 +7,7 @@
 mod expandybird;
 mod manager;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -15,11 +15,14 @@ use apiserver::limits::Limits;
 use apiserver::status::{Error, Reason};
 use axum::Router;
 use axum::body::{self, Body, Bytes, HttpBody as _};
+use axum::extract::Request;
+use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use expansion::imports::{self, File};
 use expansion::{Input, Options, Text};
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER};
+use http::uri::Authority;
 use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Deserializer};
 use tokio::net::TcpListener;
@@ -85,7 +88,28 @@ fn router(engine: Engine) -> Router {
         .route("/expand", post(manager::expand).fallback(no_path))
         .route("/expandybird/expand", any(expandybird::expand))
         .fallback(no_path)
+        .layer(middleware::from_fn(no_browser))
         .with_state(engine)
+}
+
+/// Turns away what web pages ask. A browser on this machine sends it for whichever page it shows, with the page's `Origin`,
+/// or, when the page's own name was made to lead here, with that name as the `Host`.
+async fn no_browser(request: Request, next: Next) -> Response {
+    let host = request.headers().get(HOST).map(|host| host.to_str().unwrap_or_default());
+    let host = request.uri().authority().map(Authority::as_str).or(host);
+    if request.headers().contains_key(ORIGIN) || !host.is_none_or(is_own) {
+        let why = "403: this address is for programs on this machine, and not for web pages\n";
+        return text(code(Reason::Forbidden), why.to_owned());
+    }
+    next.run(request).await
+}
+
+/// Whether a `Host` is no name that somebody else decides about: an address, or localhost.
+fn is_own(host: &str) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else { return false };
+    let host = authority.host();
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    host.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok()
 }
 
 /// Go's answer, whatever the method was.
@@ -206,4 +230,45 @@ fn refusal(error: &Error) -> Response {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[test]
+    fn a_name_that_others_decide_about_is_no_host_of_ours() {
+        for own in ["localhost", "LOCALHOST:80", "127.0.0.1:8080", "[::1]:8080", "10.0.0.1"] {
+            assert!(is_own(own), "{own}");
+        }
+        for other in ["", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil", "a b"] {
+            assert!(!is_own(other), "{other}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_web_page_asks_is_turned_away() {
+        let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = Serving::start(listener, Engine::in_process());
+        let ask = async |headers: &str| {
+            let body = "name: n";
+            let length = body.len();
+            let request = format!(
+                "POST /expand HTTP/1.1\r\n{headers}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+            );
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            answer.split(' ').nth(1).unwrap_or_default().to_owned()
+        };
+        let own = format!("Host: {address}\r\n");
+        assert_eq!(ask(&own).await, "201");
+        assert_eq!(ask(&format!("{own}Origin: https://evil.example\r\n")).await, "403");
+        assert_eq!(ask("Host: evil.example\r\n").await, "403");
+        serving.stop().await;
+    }
 }

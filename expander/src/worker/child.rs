@@ -12,6 +12,9 @@ use tokio::time::{Instant, sleep_until};
 
 use super::End;
 
+/// How much memory is taken for bytes that have not arrived yet.
+const AHEAD: usize = 64 << 10;
+
 /// A child that was ordered.
 pub(crate) struct Child {
     channel: UnixStream,
@@ -136,6 +139,7 @@ async fn read_body(
 ) -> io::Result<()> {
     let mut reader = reader.take(length as u64);
     while body.len() < length {
+        body.reserve(AHEAD.min(length - body.len()));
         if reader.read_buf(body).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

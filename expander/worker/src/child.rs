@@ -25,6 +25,8 @@ const CHANNEL_BROKE: i32 = 78;
 const PANICKED: i32 = 79;
 /// The longest request, in bytes: configuration, imports and resource are bounded long before they come here.
 const LONGEST_REQUEST: usize = 256 << 20;
+/// The longest answer of Python's that is copied to be sent, in bytes.
+const LONGEST_COPY: usize = 64 << 10;
 /// How many calls' worth of processor time a session may use before a fresh one takes its place.
 const CALLS_OF_A_SESSION: u32 = 10;
 
@@ -98,15 +100,21 @@ fn behind(
 /// Answers one request. `false`: there was none, since the channel was closed.
 fn serve(channel: &mut File, interpreter: &Interpreter, life: Life) -> io::Result<bool> {
     let Some(body) = receive(channel)? else { return Ok(false) };
+    if life == Life::Session {
+        // Read once: a session has one kind of answer.
+        send(channel, &jinja(&body))?;
+        return Ok(true);
+    }
     let Ok(outline) = serde_json::from_slice::<Outline>(&body) else {
-        send(channel, &internal("the request of a child cannot be read"))?;
+        send(channel, &unreadable())?;
         return Ok(true);
     };
-    clock::stop(outline.now);
     match (outline.mode, outline.call.language) {
-        (Mode::Render, Language::Jinja) => send(channel, &jinja(&body, outline.bounds))?,
-        _ if life == Life::Session => send(channel, &internal("a session renders Jinja alone"))?,
-        _ => python(channel, interpreter, &body, outline.bounds)?,
+        (Mode::Render, Language::Jinja) => send(channel, &jinja(&body))?,
+        _ => {
+            clock::stop(outline.now);
+            python(channel, interpreter, &body, outline.bounds)?;
+        }
     }
     Ok(true)
 }
@@ -130,22 +138,30 @@ const OUT_OF_MEMORY: &[u8] =
 const BROKEN: &[u8] =
     br#"{"fault":{"kind":"Broken","message":"the template broke the interpreter that reports its errors"}}"#;
 
-fn jinja(body: &[u8], bounds: Bounds) -> Answer {
+fn jinja(body: &[u8]) -> Answer {
     let rendered = catch_unwind(|| {
-        let ask = serde_json::from_slice::<Ask>(body).ok()?;
-        Some(expansion::jinja::render(&ask.call, bounds.fuel, bounds.output))
+        let Ok(Ask { mode, call, bounds, now, .. }) = serde_json::from_slice(body) else {
+            return unreadable();
+        };
+        if (mode, call.language) != (Mode::Render, Language::Jinja) {
+            return internal("a session renders Jinja alone");
+        }
+        clock::stop(now);
+        match expansion::jinja::render(&call, bounds.fuel, bounds.output) {
+            Ok(rendered) => Outcome::Rendered(rendered).into(),
+            Err(fault) => Answer::Fault(fault),
+        }
     });
-    match rendered {
-        Ok(Some(Ok(rendered))) => Outcome::Rendered(rendered).into(),
-        Ok(Some(Err(fault))) => Answer::Fault(fault),
-        Ok(None) => internal("the request of a child cannot be read"),
-        Err(_) => internal("the renderer panicked"),
-    }
+    rendered.unwrap_or_else(|_| internal("the renderer panicked"))
 }
 
 /// Draws the randomness that Rust's hash maps start from, once for all children: they may not ask the kernel for any.
 pub(crate) fn prepare() {
     drop(RandomState::new());
+}
+
+fn unreadable() -> Answer {
+    internal("the request of a child cannot be read")
 }
 
 fn internal(message: &str) -> Answer {
@@ -154,15 +170,29 @@ fn internal(message: &str) -> Answer {
 }
 
 fn send(channel: &mut File, answer: &Answer) -> io::Result<()> {
-    let body = serde_json::to_vec(answer)?;
-    write(channel, &body)
+    let mut frame = vec![0; HEADER];
+    serde_json::to_writer(&mut frame, answer)?;
+    let header = header(frame.len() - HEADER)?;
+    frame[..HEADER].copy_from_slice(&header);
+    channel.write_all(&frame)
 }
 
-/// A frame, in two writes: a copy of the body would take as much memory again.
+/// A frame, in one write if it is short, so that whoever waits for it wakes up once. A copy of a long one, or of one
+/// that is told when memory is short, would take as much memory again.
 fn write(channel: &mut File, body: &[u8]) -> io::Result<()> {
-    let length = u32::try_from(body.len()).map_err(io::Error::other)?;
-    channel.write_all(&length.to_be_bytes())?;
-    channel.write_all(body)
+    let header = header(body.len())?;
+    let mut frame = Vec::new();
+    if body.len() > LONGEST_COPY || frame.try_reserve_exact(HEADER + body.len()).is_err() {
+        channel.write_all(&header)?;
+        return channel.write_all(body);
+    }
+    frame.extend_from_slice(&header);
+    frame.extend_from_slice(body);
+    channel.write_all(&frame)
+}
+
+fn header(length: usize) -> io::Result<[u8; HEADER]> {
+    Ok(u32::try_from(length).map_err(io::Error::other)?.to_be_bytes())
 }
 
 fn receive(channel: &mut File) -> io::Result<Option<Vec<u8>>> {

@@ -99,6 +99,12 @@ python_complete() {
 	EOF
 }
 
+# A Python with the modules that Deployment Manager's own expansion used: Debian's, without whatever else is in PATH.
+need_jinja() {
+	if /usr/bin/python3 -I -c 'import jinja2, yaml' >/dev/null 2>&1; then return; fi
+	need_packages "" python3 python3-yaml python3-jinja2
+}
+
 need_go() {
 	local want
 	want=$(sed -n 's/^go //p' "$ROOT/hack/kubernetes/go.mod")

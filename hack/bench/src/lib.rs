@@ -6,4 +6,5 @@ pub mod client;
 pub mod load;
 pub mod print;
 pub mod process;
+pub mod server;
 pub mod watchers;

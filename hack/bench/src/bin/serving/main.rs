@@ -6,7 +6,6 @@
 //! is measured in turns with it.
 
 mod orders;
-mod server;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,11 +14,11 @@ use anyhow::Result;
 use bench::client::{Order, Target};
 use bench::load::{Limit, Outcome, drive};
 use bench::print::{self, mebibytes};
+use bench::server::Server;
 use bench::watchers;
 use clap::Parser;
 
 use orders::Orders;
-use server::Server;
 
 #[derive(Parser)]
 struct Args {

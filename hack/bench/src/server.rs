@@ -7,19 +7,25 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use bench::process::Process;
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::process::Process;
 
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
-pub(crate) struct Server {
+/// A server that runs. Dropped, it is killed.
+pub struct Server {
     process: Child,
+    /// Names the server, and an admin.
     pub kubeconfig: PathBuf,
 }
 
 impl Server {
     /// Starts `program` standalone, and returns when its kubeconfig is there and its port answers.
-    pub(crate) fn start(program: &Path, data: &Path) -> Result<Self> {
+    ///
+    /// # Errors
+    /// When it ends, or does not answer in time.
+    pub fn start(program: &Path, data: &Path) -> Result<Self> {
         let port = free_port()?;
         let process = Command::new(program)
             .args(["serve", "--standalone", "--bind-address", "127.0.0.1"])
@@ -44,12 +50,15 @@ impl Server {
     }
 
     /// What is measured.
-    pub(crate) fn process(&self) -> Process {
+    pub fn process(&self) -> Process {
         Process(self.process.id())
     }
 
-    /// Asks it to end, and fails unless it does so cleanly.
-    pub(crate) fn stop(mut self) -> Result<()> {
+    /// Asks it to end.
+    ///
+    /// # Errors
+    /// Unless it does so cleanly.
+    pub fn stop(mut self) -> Result<()> {
         kill_process(Pid::from_child(&self.process), Signal::TERM)?;
         let status = self.process.wait()?;
         ensure!(status.success(), "the server ended with {status}");

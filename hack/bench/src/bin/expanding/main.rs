@@ -53,7 +53,11 @@ const START: Duration = Duration::from_secs(60);
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let args = Args::parse();
+    // On the threads that a server has for requests: this one would have to be woken up for every answer.
+    tokio::spawn(run(Args::parse())).await?
+}
+
+async fn run(args: Args) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let start = |program: &PathBuf| Server::start(program, scratch.path());
     let server = args.formwork.as_ref().map(start).transpose()?;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Formwork on this machine in one command: builds it, starts it with a store of its own, stores a Template with kubectl
-# and processes it in the three ways there are. At a terminal it serves on until Ctrl-C and keeps ./formwork-data;
-# otherwise it stops and leaves nothing behind. Any result that is not the expected one is an error.
+# Formwork on this machine in one command: builds it, starts it with a store of its own, stores a Template with kubectl,
+# processes it in the three ways there are, and expands two configurations of Deployment Manager. At a terminal it serves
+# on until Ctrl-C and keeps ./formwork-data; otherwise it stops and leaves nothing behind. Any result that is not the
+# expected one is an error.
 source "$(dirname "$0")/setup.sh"
 cd "$ROOT"
 
@@ -12,7 +13,7 @@ main() {
 	need_rust
 	need_kubectl
 	say "building"
-	cargo build --release --locked --quiet -p apiservice -p cli
+	cargo build --release --locked --quiet -p apiservice -p cli -p formwork-expander
 	export PATH=$ROOT/target/release:$PATH
 
 	scratch=$(mktemp -d)
@@ -24,6 +25,8 @@ main() {
 	process_a_body
 	process_a_stored_template
 	process_with_the_plugin
+	expand replicated-service Python
+	expand jinja-service Jinja
 	how_to_go_on
 
 	if at_a_terminal; then
@@ -90,6 +93,16 @@ process_with_the_plugin() {
 	expect_like 'replicas: 3$' "$(cat "$scratch/plugin.processed")"
 }
 
+# expand EXAMPLE LANGUAGE: by the server, in jailed processes; the plugin only collects the files.
+expand() {
+	local folder=examples/$1 env=()
+	if [ -f "$folder/env" ]; then mapfile -t env < <(sed 's/^/--env=/' "$folder/env"); fi
+	headline "templates in $2: kubectl formwork expand $folder/config.yaml --remote"
+	kubectl formwork expand "$folder/config.yaml" --remote "${env[@]}" >"$scratch/expanded"
+	sed -n '/^config:/,/^layout:/s/^  - name: //p' "$scratch/expanded"
+	expect "$(cat "$folder/want.yaml")" "$(cat "$scratch/expanded")"
+}
+
 how_to_go_on() {
 	headline "all as expected"
 	if ! at_a_terminal; then return; fi
@@ -100,6 +113,7 @@ In another terminal:
   kubectl get templates.template.openshift.io -o wide
   kubectl formwork process hello -p REPLICAS=5 -o yaml
   kubectl formwork process -f examples/hello/template.yaml --local
+  kubectl formwork expand examples/replicated-service/config.yaml
 
 Ctrl-C stops the server.
 MESSAGE

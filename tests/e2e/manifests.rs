@@ -63,6 +63,30 @@ fn every_overlay_is_accepted_and_grants_what_is_needed_and_no_more() -> Result<(
     users_may_do_what_their_roles_say(&admin)
 }
 
+/// What a template may take beyond its own memory, in MiB: the pages that its process copies.
+const OVERHEAD: u64 = 14;
+/// What the server and its workers take, without what is stored, in MiB.
+const OWN: u64 = 100;
+
+/// Whoever could have the pod killed by a template could take its API away from the whole cluster.
+#[test]
+fn the_limit_of_memory_has_room_for_all_that_templates_may_take() -> Result<()> {
+    let text = std::fs::read_to_string(Path::new(manifests()).join("base/deployment.yaml"))?;
+    let deployment: Value = serde_saphyr::from_str(&text)?;
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    let flag = |name: &str| -> Result<u64> {
+        let all = container["args"].as_array().context("it has arguments")?;
+        let value = all.iter().filter_map(Value::as_str).find_map(|flag| flag.strip_prefix(name));
+        Ok(value.with_context(|| name.to_owned())?.parse()?)
+    };
+    let (places, memory) = (flag("--expander-concurrency=")?, flag("--expander-memory=")?);
+    let limit = container["resources"]["limits"]["memory"].as_str().context("there is a limit")?;
+    let limit: u64 = limit.strip_suffix("Mi").context("in MiB")?.parse()?;
+    // A place may hold a child that runs Python and one that is kept for Jinja.
+    ensure!(limit >= OWN + places * 2 * (memory + OVERHEAD), "{limit} MiB are too little");
+    Ok(())
+}
+
 /// What kube-apiserver has to know of cert-manager to take its objects.
 const CERT_MANAGER: &str = r#"
 {"apiVersion": "v1", "kind": "List", "items": [

@@ -5,6 +5,7 @@ mod absence;
 mod commands;
 mod dialect;
 mod discovery;
+mod expansions;
 mod garbage;
 mod namespaces;
 mod registration;

@@ -1,4 +1,14 @@
-//! Expansions through the real kubectl: a configuration goes in with its files, and comes back expanded.
+//! Expansions through the real kubectl: a configuration goes in with its files, and comes back expanded. And the server that does
+//! it, when there is more to do than it can, when what templates run in dies, and when it is not there.
+
+mod crowded;
+mod fetched;
+mod killed;
+mod measured;
+mod own;
+mod refusing;
+mod restricted;
+mod stopped;
 
 use ::tests::kubectl::Kubectl;
 use ::tests::server::Server;
@@ -179,12 +189,13 @@ fn explain_describes_what_goes_in_and_what_comes_out() -> Result<()> {
 #[test]
 fn whoever_looks_after_the_server_sees_what_templates_run_behind() -> Result<()> {
     let kubectl = Kubectl::new()?;
+    // It is answered when the self-test is over.
+    create(&kubectl, JINJA)?;
     let ready = kubectl.ok(&["get", "--raw", "/readyz?verbose"])?;
     let note = ready.lines().find(|line| line.starts_with("[i]expander ")).unwrap_or_default();
     for layer in ["seccomp=on", "no-new-privs=on", "rlimits=on", "landlock=", "namespaces="] {
         assert!(note.contains(layer), "{layer} is not in {ready}");
     }
-    create(&kubectl, JINJA)?;
     let metrics = kubectl.ok(&["get", "--raw", "/metrics"])?;
     for metric in ["formwork_expander_calls_total{", "formwork_expander_wall{layer=\"seccomp\"} 1"]
     {

@@ -7,6 +7,8 @@ pub mod client;
 pub mod clients;
 pub mod cluster;
 pub mod corpus;
+pub mod family;
+pub mod files;
 pub mod installation;
 pub mod kubectl;
 pub mod load;

@@ -32,8 +32,19 @@ impl Process {
     /// # Errors
     /// When the binary is missing, ends early, or is not ready within a minute.
     pub fn serve<F: AsRef<OsStr>>(flags: impl IntoIterator<Item = F>, log: &Path) -> Result<Self> {
-        let program = program("formwork")?;
-        let mut child = Command::new(&program)
+        Self::run(&program("formwork")?, flags, log)
+    }
+
+    /// The same with another `formwork` than Cargo's.
+    ///
+    /// # Errors
+    /// As [`Process::serve`].
+    pub fn run<F: AsRef<OsStr>>(
+        program: &Path,
+        flags: impl IntoIterator<Item = F>,
+        log: &Path,
+    ) -> Result<Self> {
+        let mut child = Command::new(program)
             .arg("serve")
             .args(flags)
             .stdin(Stdio::null())

@@ -6,10 +6,11 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::Result;
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::client::Target;
-use crate::process::Process;
+use crate::process::{Process, program};
 
 /// Users of the recorded exchanges: token, name, uid, groups.
 const TOKENS: &str = "admin-token,admin,admin-uid,\"system:masters\"\n\
@@ -54,6 +55,10 @@ impl Server {
     }
 
     fn spawn(data: &Path, flags: &[&str]) -> Result<Self> {
+        Self::spawn_program(&program("formwork")?, data, flags)
+    }
+
+    fn spawn_program(program: &Path, data: &Path, flags: &[&str]) -> Result<Self> {
         let tokens = data.join("tokens.csv");
         std::fs::write(&tokens, TOKENS)?;
         let mut arguments: Vec<OsString> =
@@ -61,8 +66,19 @@ impl Server {
         arguments.extend(["--data-dir".into(), data.into()]);
         arguments.extend(["--token-auth-file".into(), tokens.into()]);
         arguments.extend(flags.iter().map(Into::into));
-        let process = Process::serve(arguments, &data.join("server.log"))?;
+        let process = Process::run(program, arguments, &data.join("server.log"))?;
         Ok(Self { process, data: data.to_owned(), _folder: None })
+    }
+
+    /// Starts the server of another folder than Cargo's with more flags, on a fresh temporary folder.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_program(program: &Path, flags: &[&str]) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("formwork-test-").tempdir()?;
+        let mut server = Self::spawn_program(program, folder.path(), flags)?;
+        server._folder = Some(folder);
+        Ok(server)
     }
 
     /// Where and as whom to ask: the administrator of the kubeconfig.
@@ -79,6 +95,19 @@ impl Server {
     /// When the kernel refuses.
     pub fn leave_files(&self, more: u64) -> Result<()> {
         self.process.leave_files(more)
+    }
+
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Sends it a signal, unless it has ended.
+    ///
+    /// # Errors
+    /// When it cannot be signalled.
+    pub fn signal(&mut self, signal: Signal) -> Result<()> {
+        self.process.signal(signal)
     }
 
     /// The kubeconfig that the server wrote.

@@ -23,7 +23,7 @@ pub struct ReadError {
 impl ReadError {
     /// What is wrong at the line where `span` begins.
     fn at(span: &Span, message: &str) -> Self {
-        Self { line: Some(span.start.line()), message: message.to_owned() }
+        Self { line: Some(span.start.line()), message: shown(message) }
     }
 
     /// The line where it was found, from 1.
@@ -35,6 +35,25 @@ impl ReadError {
     pub fn message(&self) -> &str {
         &self.message
     }
+}
+
+/// How many characters of a message are shown: it may quote the text.
+const SHOWN: usize = 1000;
+
+/// A message that moves no terminal's cursor: a tag may hold any character as `%1b`.
+fn shown(message: &str) -> String {
+    let mut shown = String::with_capacity(message.len().min(SHOWN));
+    for (at, character) in message.chars().enumerate() {
+        match character {
+            _ if at == SHOWN => {
+                shown.push('…');
+                break;
+            }
+            control if control.is_control() => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
 }
 
 /// A document that was read.

@@ -76,6 +76,12 @@ fn what_python_would_take_for_something_else_is_dumped_in_quotes() {
 }
 
 #[test]
+fn what_only_some_readers_take_for_a_line_break_is_dumped_escaped() {
+    let json = r#"["a\u2028b","\u0085","x\ny\u2029 z"]"#;
+    assert_eq!(safe_dump(json).unwrap(), "- \"a\\Lb\"\n- \"\\N\"\n- \"x\\ny\\P z\"\n");
+}
+
+#[test]
 fn recorded_answers_are_written_byte_for_byte() {
     for answer in recorded().unwrap_or_default() {
         let json = to_json(&answer).unwrap().json;

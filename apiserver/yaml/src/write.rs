@@ -84,6 +84,8 @@ impl Reader {
 
     fn style(self, text: &str) -> Style {
         match (self, quote::of_value(text)) {
+            // Breaks to YAML 1.1 and none to 1.2: escaped, they are the same to every reader.
+            (Self::Python, _) if text.contains(['\u{85}', '\u{2028}', '\u{2029}']) => Style::Double,
             (Self::Python, Style::Plain)
                 if text.starts_with('0') || python::resolve(text) != Ok(Plain::Text) =>
             {

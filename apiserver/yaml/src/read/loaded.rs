@@ -67,6 +67,7 @@ fn tags_of_yaml_1_1_count_and_others_are_refused() {
         ("!foo {a: 1}", "!foo"),
         ("!foo a: 1", "!foo"),
         ("a: !<x> 1", "x"),
+        ("a: !%1b%5B31m 1", "!\\u{1b}[31m"),
         ("a: =", "tag:yaml.org,2002:value"),
         ("a: <<", "tag:yaml.org,2002:merge"),
         ("a: !!set {b}", "tag:yaml.org,2002:set"),
@@ -75,6 +76,7 @@ fn tags_of_yaml_1_1_count_and_others_are_refused() {
         let message = format!("could not determine a constructor for the tag '{tag}'");
         assert_eq!((error.line(), error.message()), (Some(1), message.as_str()), "{yaml}");
     }
+    assert!(refused(&format!("!{} a", "x".repeat(5000))).message().ends_with("xx…"));
     for yaml in
         ["!!int x", "!!int 1e3", "!!bool x", "!!float x", "!!str [a]", "!!map [a]", "!!seq x"]
     {

@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => {
                 let line = Some(error.marker().line());
-                Err(ReadError { line, message: error.info() })
+                Err(ReadError { line, message: super::shown(&error.info()) })
             }
             None => Ok((Event::StreamEnd, Span::default())),
         }

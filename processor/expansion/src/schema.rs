@@ -11,6 +11,7 @@ mod defaults;
 mod draft;
 mod imports;
 mod message;
+mod multiple;
 mod pattern;
 mod pointer;
 mod prepare;

@@ -2,7 +2,8 @@
 //! schema.
 //!
 //! Deployment Manager dropped every error whose value had a reference anywhere in it. Here an error is dropped when it
-//! would go away with another value in place of the reference: a list that is too short stays too short.
+//! would go away with another value in place of the reference: a list that is too short stays too short. That something
+//! is lacking beside a reference is dropped as well, since configurations were written that count on it.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +42,8 @@ impl<'v> Bypass<'v> {
             // A name of a member is no value.
             Kind::PropertyNames { .. } => false,
             _ if value.as_str().is_some() => true,
-            Kind::Enum { .. }
+            Kind::Required { .. }
+            | Kind::Enum { .. }
             | Kind::Constant { .. }
             | Kind::Not { .. }
             | Kind::UniqueItems

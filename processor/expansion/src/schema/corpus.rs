@@ -97,13 +97,7 @@ fn the_vectors_of_the_fix_give_the_same() {
 }
 
 /// Where we give something else than Deployment Manager did: COMPATIBILITY.md has the reasons.
-const DIFFERENT: [&str; 5] = [
-    "s-date-as-string",
-    "s-multipleof-float",
-    "s-ref-no-default",
-    "s-ref-remote",
-    "s-reference-in-nested-bypasses",
-];
+const DIFFERENT: [&str; 3] = ["s-date-as-string", "s-ref-no-default", "s-ref-remote"];
 
 #[test]
 fn edge_cases_give_the_same_but_for_those_that_are_listed() {

@@ -4,7 +4,7 @@
 
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 
-use super::pattern;
+use super::{multiple, pattern};
 
 /// A version of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,6 +142,7 @@ impl Version {
             .with_draft(draft)
             .with_pattern_options(patterns)
             .should_validate_formats(false)
+            .with_keyword("multipleOf", multiple::compile)
             .offline()
             .build(schema)
     }

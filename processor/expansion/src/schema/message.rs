@@ -102,10 +102,11 @@ fn size(kind: &Kind, keyword: Option<&Value>, it: &str) -> Option<String> {
         Kind::ExclusiveMaximum { limit } => {
             format!("{it} is greater than or equal to the maximum of {}", foreign(limit))
         }
-        Kind::MultipleOf { multiple_of } => {
-            let factor = keyword.map_or_else(|| multiple_of.to_string(), shown);
-            format!("{it} is not a multiple of {factor}")
-        }
+        // Of the keywords that are our own there is one: `multipleOf`.
+        Kind::Custom { message, .. } => keyword.map_or_else(
+            || escaped(message),
+            |factor| format!("{it} is not a multiple of {}", shown(factor)),
+        ),
         Kind::MinLength { .. } | Kind::MinItems { .. } => format!("{it} is too short"),
         Kind::MaxLength { .. } | Kind::MaxItems { .. } => format!("{it} is too long"),
         Kind::MinProperties { .. } => format!("{it} does not have enough properties"),

@@ -43,6 +43,9 @@ fn messages_are_in_the_words_of_pythons_library() {
             "3 is less than or equal to the minimum of 3",
         ),
         ("{multipleOf: 2}", "3", "3 is not a multiple of 2"),
+        ("{multipleOf: 2}", "2.5", "2.5 is not a multiple of 2"),
+        ("{multipleOf: 0.1}", "0.3", "0.3 is not a multiple of 0.1"),
+        ("{multipleOf: 1.0e-300}", "1.0e+300", "1e+300 is not a multiple of 1e-300"),
         ("{minLength: 2}", "a", "'a' is too short"),
         ("{maxLength: 1}", "ab", "'ab' is too long"),
         ("{pattern: '^(?P<a>\\d)\\Z'}", "x", r"'x' does not match '^(?P<a>\\d)\\Z'"),
@@ -339,12 +342,15 @@ fn only_what_a_reference_causes_is_overlooked() {
         ("{anyOf: [{properties: {k: {type: integer}}}, {type: string}]}", "{k: $(ref.b.x)}"),
         ("{oneOf: [{properties: {k: {type: integer}}}, {type: string}]}", "{k: $(ref.b.x)}"),
         ("{oneOf: [{}, {type: string}]}", reference),
+        ("{required: [k]}", "{p: $(ref.b.x)}"),
+        ("{required: [k]}", "{p: [{q: $(ref.b.x)}]}"),
+        ("{anyOf: [{required: [k]}, {type: string}]}", "{p: $(ref.b.x)}"),
     ] {
         let schema = format!("properties: {{v: {schema}}}");
         assert!(validate(&schema, &format!("v: {value}")).is_ok(), "{schema} {value}");
     }
     for (schema, value, message) in [
-        ("{required: [k]}", "{p: $(ref.b.x)}", "'k' is a required property"),
+        ("{required: [k]}", "{p: $(ref.b.x}", "'k' is a required property"),
         ("{type: string}", "{p: $(ref.b.x)}", "{'p': '$(ref.b.x)'} is not of type 'string'"),
         ("{minItems: 2}", "[$(ref.b.x)]", "['$(ref.b.x)'] is too short"),
         (
@@ -353,7 +359,7 @@ fn only_what_a_reference_causes_is_overlooked() {
             "Additional properties are not allowed ('p' was unexpected)",
         ),
         (
-            "{anyOf: [{required: [k]}, {type: string}]}",
+            "{anyOf: [{minProperties: 2}, {type: string}]}",
             "{p: $(ref.b.x)}",
             "{'p': '$(ref.b.x)'} is not valid under any of the given schemas",
         ),

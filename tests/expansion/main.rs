@@ -12,7 +12,7 @@ mod judge;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use expansion::Options;
+use expansion::{Input, Options};
 use tests::corpus;
 
 use crate::case::{Case, Wanted};
@@ -49,26 +49,63 @@ async fn whole_folders_of_configurations_come_out_as_they_did() -> Result<()> {
     Ok(())
 }
 
-/// That results may be kept and given out again rests on this.
+/// That results may be kept and given out again rests on this. The examples are there without a corpus.
 #[tokio::test]
-async fn everything_comes_out_the_same_in_other_processes() -> Result<()> {
-    let Some(root) = corpus::find("dm") else { return Ok(()) };
-    let mut cases = probing(&root)?;
-    cases.extend(of_the_fix(&root)?);
-    for (folder, sources, validate) in RESULTS {
-        cases.extend(results_of(
-            &root.join("results").join(folder),
-            &root.join(sources),
-            validate,
-        )?);
+async fn everything_comes_out_the_same_in_fresh_processes() -> Result<()> {
+    let mut cases = examples()?;
+    assert!(cases.len() >= 5, "{cases:?}");
+    if let Some(root) = corpus::find("dm") {
+        cases.extend(probing(&root)?);
+        cases.extend(of_the_fix(&root)?);
+        for (folder, sources, validate) in RESULTS {
+            let results = root.join("results").join(folder);
+            cases.extend(results_of(&results, &root.join(sources), validate)?);
+        }
     }
-    let (one, other) = (Drive::start()?, Drive::start()?);
-    for Case { name, input, .. } in cases {
-        let Ok(input) = input else { continue };
-        let first = judge::bytes(&one.run(input.clone()).await?);
-        assert_eq!(first, judge::bytes(&other.run(input).await?), "{name}");
+    let mut inputs: Vec<(String, Input)> = Vec::new();
+    inputs.extend(cases.into_iter().filter_map(|case| Some((case.name, case.input.ok()?))));
+    let first = all_bytes(&inputs).await?;
+    // The other way round, so that what a process did before is something else.
+    inputs.reverse();
+    let mut again = all_bytes(&inputs).await?;
+    again.reverse();
+    for (first, again) in first.iter().zip(&again) {
+        assert_eq!(first, again);
     }
+    println!("{} configurations, twice", first.len());
     Ok(())
+}
+
+/// What comes of each input, with its name, in workers that are started for it and end with it.
+async fn all_bytes(inputs: &[(String, Input)]) -> Result<Vec<(String, String)>> {
+    let (drive, mut came) = (Drive::start()?, Vec::new());
+    for (name, input) in inputs {
+        let ran = drive.run(input.clone()).await.with_context(|| name.clone())?;
+        came.push((name.clone(), judge::bytes(&ran)));
+    }
+    Ok(came)
+}
+
+/// The configurations among our own examples, also those that want to be refused.
+fn examples() -> Result<Vec<Case>> {
+    let folder = corpus::repository().join("examples");
+    let mut cases = Vec::new();
+    for example in std::fs::read_dir(&folder)? {
+        let example = example?.path();
+        for file in
+            example.is_dir().then(|| std::fs::read_dir(&example)).into_iter().flatten().flatten()
+        {
+            let file = file?.path();
+            let name = file.strip_prefix(&folder)?.to_str().context("a name in UTF-8")?.to_owned();
+            let last = name.rsplit('/').next().unwrap_or_default();
+            if last.starts_with("config.") && last.ends_with(".yaml") {
+                let input = collect::input(&folder, &name, Options::default())?;
+                cases.push(Case { name, input, wanted: Wanted::Result(String::new()) });
+            }
+        }
+    }
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(cases)
 }
 
 fn probing(root: &Path) -> Result<Vec<Case>> {

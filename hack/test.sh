@@ -15,6 +15,7 @@ stage "format" cargo fmt --all -- --check
 stage "build" cargo build --locked --workspace --all-targets
 stage "lints" cargo clippy --locked --workspace --all-targets -- -D warnings
 stage "tests" cargo test --locked --workspace --no-fail-fast
+stage "fuzzers" hack/fuzz.sh "${FORMWORK_FUZZ:-30}"
 if has shellcheck; then
 	stage "scripts" shellcheck --external-sources --source-path=SCRIPTDIR hack/*.sh .ci/run
 fi

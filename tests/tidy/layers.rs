@@ -21,6 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("apiservice", &["apiserver", "processor", "expansion", "expander"]),
     ("cli", &["processor", "yaml", "expansion", "expander"]),
     ("tests", &["apiserver", "apiservice", "processor", "yaml", "expansion", "expander"]),
+    ("fuzz", &["expansion", "protocol"]),
     ("bench", &["processor", "tests", "expansion", "expander"]),
 ];
 

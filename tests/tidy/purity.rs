@@ -7,7 +7,8 @@ use anyhow::Result;
 
 use crate::source::{self, Source};
 
-const PURE: &[&str] = &["processor", "apiserver/schema", "apiserver/merge", "apiserver/yaml"];
+const PURE: &[&str] =
+    &["processor", "processor/expansion", "apiserver/schema", "apiserver/merge", "apiserver/yaml"];
 
 /// What a pure crate's `clippy.toml` has to name.
 const DISALLOWED: &[&str] = &[

@@ -186,16 +186,4 @@ mod tests {
             assert_eq!(Notice::decode(&notice.encode()), Ok(notice));
         }
     }
-
-    proptest::proptest! {
-        #[test]
-        fn whatever_comes_is_read_or_refused(packet: Vec<u8>) {
-            if let Ok(notice) = Notice::decode(&packet) {
-                proptest::prop_assert_eq!(Notice::decode(&notice.encode()), Ok(notice));
-            }
-            if let Ok(order) = Order::decode(&packet) {
-                proptest::prop_assert_eq!(Order::decode(&order.encode()), Ok(order));
-            }
-        }
-    }
 }

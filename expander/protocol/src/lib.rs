@@ -5,6 +5,8 @@
 //! are frames: a length of four bytes, big end first, and that many bytes of JSON. The worker's side of a channel belongs
 //! to code that nobody trusts: every length, number and text in it is a claim.
 
+#[cfg(any(test, fuzzing))]
+pub mod claims;
 mod control;
 mod frame;
 mod message;

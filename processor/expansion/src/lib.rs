@@ -9,6 +9,8 @@
 
 mod call;
 mod circle;
+#[cfg(any(test, fuzzing))]
+pub mod claims;
 mod configuration;
 mod error;
 mod expand;

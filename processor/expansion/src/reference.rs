@@ -10,7 +10,7 @@ mod replace;
 pub(crate) use self::replace::{each_text, replace, texts};
 
 /// How every reference begins.
-const BEGIN: &str = "$(ref.";
+pub(crate) const BEGIN: &str = "$(ref.";
 
 /// A reference in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

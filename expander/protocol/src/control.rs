@@ -45,14 +45,18 @@ pub enum Notice {
     Pong,
 }
 
+/// With which signals a child ends itself when its walls cannot be built, one for each of them. Behind the walls nobody can
+/// send a signal, so that no template can say this of itself.
+pub const WALLS: std::ops::RangeInclusive<i32> = 40..=47;
+
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// Which child.
     pub id: u64,
-    /// The exit code, when it ended by itself. 70 to 77: its walls could not be built.
+    /// The exit code, when it ended by itself. A template may have chosen it.
     pub code: Option<i32>,
-    /// The signal, when one ended it.
+    /// The signal, when one ended it. One of [`WALLS`]: its walls could not be built.
     pub signal: Option<i32>,
     /// Processor time in microseconds.
     pub cpu: u64,

@@ -11,6 +11,6 @@ mod control;
 mod frame;
 mod message;
 
-pub use control::{Ended, Notice, Order, Unreadable};
+pub use control::{Ended, Notice, Order, Unreadable, WALLS};
 pub use frame::{FrameError, HEADER, encode, length};
 pub use message::{Answer, Ask, Bounds, Mode};

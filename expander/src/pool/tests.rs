@@ -160,7 +160,7 @@ async fn a_call_whose_workers_die_twice_is_given_up() {
 
 #[tokio::test]
 async fn a_template_that_had_no_walls_is_not_to_blame() {
-    let pool = pool(config(), Fake::new(|_, _| "exit 72".into()));
+    let pool = pool(config(), Fake::new(|_, _| "kill -42 $$".into()));
     assert!(matches!(python(&pool).await, Err(PoolError::Walls(_))));
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use expansion::{Call, Fault, Language, Outcome, Rendered, Value};
-use protocol::{Answer, Bounds, Ended, FrameError};
+use protocol::{Answer, Bounds, Ended, FrameError, WALLS};
 use rustix::process::Signal;
 
 use crate::config::Config;
@@ -22,9 +22,6 @@ pub(super) enum Verdict {
     Walls(String),
 }
 
-/// Exit codes that say which wall could not be built.
-const WALLS: std::ops::RangeInclusive<i32> = 70..=77;
-
 /// The fault that a limit or a wall found.
 fn fault(kind: &str, message: String) -> Fault {
     Fault { kind: kind.into(), message, ..Fault::default() }
@@ -39,17 +36,23 @@ pub(super) fn death(language: Language, end: Option<End>, config: &Config) -> Ve
     };
     let signal = ended.signal.and_then(Signal::from_named_raw);
     match (ended, signal) {
-        (_, Some(Signal::XCPU)) => Verdict::Fault(too_slow(config.cpu, "processor time")),
+        (_, Some(Signal::XCPU)) => Verdict::Fault(match language {
+            Language::Python => too_slow(config.cpu, "processor time"),
+            // A process that is kept has more, and what is left of that is nobody's business.
+            Language::Jinja => {
+                fault("TimeLimit", "used more processor time than it may have".into())
+            }
+        }),
         (_, Some(Signal::SYS)) => {
             Verdict::Fault(fault("Forbidden", "made a system call that is forbidden".into()))
         }
         // Nobody here sent it: the machine ran out of memory, or the worker took its children along.
         (_, Some(Signal::KILL | Signal::TERM)) => Verdict::Lost,
+        (Ended { signal: Some(number), .. }, _) if WALLS.contains(&number) => {
+            Verdict::Walls(format!("a wall around the template could not be built ({number})"))
+        }
         (Ended { signal: Some(number), .. }, signal) => {
             Verdict::Fault(crash(language, number, signal, config))
-        }
-        (Ended { code: Some(code), .. }, _) if WALLS.contains(&code) => {
-            Verdict::Walls(format!("a wall around the template could not be built (code {code})"))
         }
         (Ended { code: None | Some(0), .. }, _) => {
             Verdict::Fault(fault("NoResult", "ended without a result".into()))
@@ -60,12 +63,15 @@ pub(super) fn death(language: Language, end: Option<End>, config: &Config) -> Ve
     }
 }
 
-/// Jinja's interpreter is written in a language that does not crash, but it ends its process when memory is refused.
+/// Jinja's interpreter is written in a language that does not crash, but it ends its process when memory is refused, be it
+/// for values that are many or for a stack that deep ones need.
 fn crash(language: Language, number: i32, signal: Option<Signal>, config: &Config) -> Fault {
     match (language, signal) {
         (Language::Jinja, Some(Signal::ABORT | Signal::SEGV | Signal::ILL | Signal::BUS)) => {
-            let message =
-                format!("used more memory than the {} MiB that it may have", config.memory);
+            let message = format!(
+                "used more memory than the {} MiB that it may have, or nested values too deep",
+                config.memory
+            );
             fault("MemoryLimit", message)
         }
         _ => fault("Crash", format!("crashed the interpreter (signal {number})")),
@@ -167,8 +173,12 @@ mod tests {
         assert_eq!(python(None, Some(9)), "Lost");
         assert_eq!(python(Some(0), None), "NoResult");
         assert_eq!(python(Some(1), None), "NoResult");
-        for code in 70..=77 {
-            assert_eq!(python(Some(code), None), "Walls", "{code}");
+        for signal in WALLS {
+            assert_eq!(python(None, Some(signal)), "Walls", "{signal}");
+        }
+        // Any template can end with any code.
+        for code in 2..=255 {
+            assert_eq!(python(Some(code), None), "NoResult", "{code}");
         }
         assert_eq!(kind(Language::Jinja, ended(None, Some(6))), "MemoryLimit");
         assert_eq!(kind(Language::Jinja, None), "Lost");

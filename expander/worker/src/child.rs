@@ -93,7 +93,7 @@ fn behind(
     let raised: Result<File, Breach> = walls.raise(channel, time);
     match raised {
         Ok(mut channel) => work(&mut channel).map_or(CHANNEL_BROKE, |()| 0),
-        Err(breach) => breach.code(),
+        Err(breach) => breach.die(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The walls around a child. The order is the design: each step takes away what a later one no longer needs.
 //!
 //! seccomp alone contains every attempt that is known; the others stand behind it, should it have a hole. Where a wall
-//! cannot be built the child ends with a code that says which, before it has read a byte of its request.
+//! cannot be built the child ends with a signal that says which, before it has read a byte of its request.
 
 #[expect(unsafe_code, reason = "the library does not tell the kernel's version beforehand")]
 pub(crate) mod landlock;
@@ -9,6 +9,9 @@ pub(crate) mod landlock;
 pub(crate) mod limits;
 #[expect(unsafe_code, reason = "namespaces are unshared")]
 pub(crate) mod namespaces;
+#[cfg(test)]
+#[expect(unsafe_code, reason = "system calls are made as an attacker makes them")]
+mod native;
 pub(crate) mod privileges;
 pub(crate) mod seccomp;
 
@@ -19,9 +22,10 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use protocol::WALLS;
 use rustix::process::Pid;
 
-use crate::fork::{self, Fork};
+use crate::fork::{self, Fork, Remains};
 use crate::interpreter::Interpreter;
 
 /// The descriptor of a child's channel, and the only one it has.
@@ -61,25 +65,24 @@ pub(crate) enum Breach {
 }
 
 impl Breach {
-    /// The child's exit code.
-    pub(crate) fn code(&self) -> i32 {
-        match self {
-            Breach::Signals(_) => 70,
-            Breach::Descriptors(_) => 71,
-            Breach::Parent(_) => 72,
-            Breach::Privileges(_) => 73,
+    /// Ends the child with the signal that says so.
+    pub(crate) fn die(&self) -> ! {
+        let wall = match self {
+            Breach::Signals(_) => 0,
+            Breach::Descriptors(_) => 1,
+            Breach::Parent(_) => 2,
+            Breach::Privileges(_) => 3,
             Breach::Landlock(_) => LANDLOCK,
-            Breach::Limits(_) => 75,
-            Breach::Timer(_) => 76,
-            Breach::Seccomp(_) => 77,
-        }
+            Breach::Limits(_) => 5,
+            Breach::Timer(_) => 6,
+            Breach::Seccomp(_) => 7,
+        };
+        fork::die(WALLS.start() + wall)
     }
 }
 
-/// Stands for the exit code of a probe that a signal ended.
-const PROBE_DIED: i32 = 1;
-/// The exit code of a child without Landlock.
-pub(crate) const LANDLOCK: i32 = 74;
+/// Which of the signals is that of a child without Landlock.
+const LANDLOCK: i32 = 4;
 
 impl Walls {
     /// Walls in the calling process, which keeps nothing but the channel and may use `time` of the processor.
@@ -108,24 +111,28 @@ impl Walls {
     /// When one that is required cannot be built, or does not hold.
     pub(crate) fn tried_out(mut self, interpreter: &Interpreter, time: Duration) -> Result<Self> {
         loop {
-            match self.try_out(interpreter, time)? {
-                0 => return Ok(self),
-                LANDLOCK if self.landlock > 0 => self.landlock = 0,
-                code => bail!("the walls of a child cannot be built: code {code}"),
+            let Remains { code, signal, .. } = self.try_out(interpreter, time)?;
+            match signal {
+                None if code == Some(0) => return Ok(self),
+                Some(signal) if self.landlock > 0 && signal == WALLS.start() + LANDLOCK => {
+                    self.landlock = 0;
+                }
+                _ => {
+                    bail!("the walls of a child cannot be built: code {code:?}, signal {signal:?}")
+                }
             }
         }
     }
 
-    /// Exit code of a child that raises the walls and knocks at them.
-    fn try_out(&self, interpreter: &Interpreter, time: Duration) -> Result<i32> {
+    /// What is left of a child that raises the walls and knocks at them.
+    fn try_out(&self, interpreter: &Interpreter, time: Duration) -> Result<Remains> {
         let (channel, _other) = UnixStream::pair()?;
         match interpreter.fork()? {
-            Fork::Child => fork::exit(match self.raise(channel.into(), time) {
-                Err(breach) => breach.code(),
-                Ok(_) if holds() => 0,
-                Ok(_) => Breach::Seccomp(String::new()).code(),
-            }),
-            Fork::Parent(child) => Ok(fork::reap(child)?.code.unwrap_or(PROBE_DIED)),
+            Fork::Child => match self.raise(channel.into(), time) {
+                Err(breach) => breach.die(),
+                Ok(_) => fork::exit(i32::from(!holds())),
+            },
+            Fork::Parent(child) => Ok(fork::reap(child)?),
         }
     }
 

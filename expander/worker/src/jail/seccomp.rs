@@ -67,7 +67,7 @@ pub(crate) fn forbid() -> Result<()> {
 }
 
 /// Ways to other processes, to other programs, into the kernel, and into other namespaces.
-const FORBIDDEN: &[i64] = &[
+pub(super) const FORBIDDEN: &[i64] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,

@@ -22,10 +22,11 @@ use self::heard::{Heard, of_use};
 use self::schemas::Schemas;
 use crate::call::{Call, Imports, Language, Outcome};
 use crate::configuration;
-use crate::error::{Cause, Failure, Problem, Warning};
+use crate::error::{Cause, Failure, Problem};
+use crate::expanded::Expanded;
 use crate::limits::Limits;
 use crate::tree::{ROOT, Tree};
-use crate::value::{Map, Value};
+use crate::value::Map;
 
 /// What an expansion begins with.
 #[derive(Clone, Debug, Default)]
@@ -74,28 +75,6 @@ pub enum Step {
     Render(Vec<Call>),
     /// Nothing: here is the result.
     Done(Expanded),
-}
-
-/// The result.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Expanded {
-    /// The primitive resources, flat, in order.
-    pub resources: Vec<Value>,
-    /// The tree they came from: `name`, `type`, `properties` and `resources` and `outputs` where there are any.
-    pub layout: Vec<Value>,
-    /// The outputs of the configuration itself.
-    pub outputs: Vec<Output>,
-    /// What is odd.
-    pub warnings: Vec<Warning>,
-}
-
-/// An output.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Output {
-    /// Its name.
-    pub name: String,
-    /// Its value, of whatever type.
-    pub value: Value,
 }
 
 /// An expansion under way.

@@ -7,6 +7,7 @@
 //! Fuel bounds the instructions of a template, not the memory that one instruction may take: whoever does not trust the
 //! template renders it where memory is bounded from outside.
 
+mod bounds;
 mod context;
 mod environment;
 mod fault;

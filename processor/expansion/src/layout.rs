@@ -1,7 +1,7 @@
 //! The result: the primitive resources in a row, and the layout they came from.
 
 use crate::error::{Place, Warning};
-use crate::expand::{Expanded, Output};
+use crate::expanded::{Expanded, Output};
 use crate::tree::{Node, ROOT, Tree};
 use crate::value::{Map, Value};
 

@@ -14,6 +14,7 @@ pub mod claims;
 mod configuration;
 mod error;
 mod expand;
+mod expanded;
 mod graph;
 pub mod imports;
 pub mod jinja;
@@ -28,6 +29,7 @@ mod value;
 
 pub use call::{Call, Fault, Frame, Import, Imports, Language, Outcome, Rendered, Text};
 pub use error::{Cause, Failure, Original, Place, Problem, Warning};
-pub use expand::{Expanded, Expansion, Input, Options, Output, Step, Wanted};
+pub use expand::{Expansion, Input, Options, Step, Wanted};
+pub use expanded::{Expanded, Output};
 pub use limits::Limits;
 pub use value::{Map, Value};

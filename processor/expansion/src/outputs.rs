@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::circle;
 use crate::error::{Cause, Failure, Problem, shown};
-use crate::expand::Output;
+use crate::expanded::Output;
 use crate::reference::path::{self, Missing, Step};
 use crate::reference::{Malformed, Reference, each_text, references, replace, texts};
 use crate::scope::Scopes;

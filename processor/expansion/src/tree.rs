@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::error::{Place, QUOTED};
-use crate::expand::Output;
+use crate::expanded::Output;
 use crate::value::{Map, Value};
 
 /// The nodes; the first is the configuration.

@@ -1,8 +1,8 @@
 //! What a configuration or a template consists of: a mapping with `resources` and `outputs`.
 
-use super::Output;
 use crate::configuration::Document;
 use crate::error::{Cause, Problem, shown};
+use crate::expanded::Output;
 use crate::value::{Map, Value};
 
 /// The parts of a configuration, or of what a template gave.

@@ -188,7 +188,7 @@ impl Expansion {
     }
 
     /// The result of a tree that is complete.
-    fn result(&mut self) -> Result<super::Expanded, Failure> {
+    fn result(&mut self) -> Result<crate::expanded::Expanded, Failure> {
         if self.outputs {
             let budget = &mut self.budget;
             outputs::resolve(&mut self.tree, &mut |bytes| budget.output(bytes))?;

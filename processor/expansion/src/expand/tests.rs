@@ -4,6 +4,8 @@ mod oracle;
 
 use super::*;
 use crate::call::{Fault, Import, Rendered};
+use crate::expanded::Output;
+use crate::value::Value;
 
 /// A configuration and files, everything else as usual.
 fn input(configuration: &str, files: &[(&str, &str)]) -> Input {

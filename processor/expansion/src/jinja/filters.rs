@@ -16,9 +16,6 @@ use minijinja_contrib::filters as contrib;
 
 use super::{fault, percent, print, source};
 
-/// The longest text that a filter makes of a short one by itself, as by padding it.
-pub(super) const LONGEST: usize = 16 << 20;
-
 /// Puts them into the environment.
 pub(super) fn add(environment: &mut Environment<'static>) {
     environment.add_filter(source::PERCENT, percent::percent);

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use minijinja::value::{Kwargs, Rest, Value, ValueKind, from_args};
 use minijinja::{Error, State, filters};
 
-use super::text::bounded;
 use super::{defined, failed, given};
+use crate::jinja::bounds::bounded;
 use crate::jinja::print;
 
 /// Nothing has no length; an undefined value has none to speak of.

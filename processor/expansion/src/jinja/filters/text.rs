@@ -7,7 +7,8 @@ use minijinja::Value;
 use minijinja::value::Kwargs;
 use minijinja_contrib::filters as contrib;
 
-use super::{LONGEST, defined, failed, given};
+use super::{defined, given};
+use crate::jinja::bounds::bounded;
 use crate::jinja::methods;
 
 /// Jinja2 2.8 indents empty lines as well and drops the last line end; later versions do neither.
@@ -129,12 +130,4 @@ pub(super) fn wordwrap(
         ("wrapstring", Value::from(mark)),
     ];
     contrib::wordwrap(&Value::from(text), arguments.into_iter().collect())
-}
-
-/// Refuses text that would be too long before it is made.
-pub(super) fn bounded(length: usize) -> Result<(), Error> {
-    if length > LONGEST {
-        return Err(failed(format!("a text of {length} bytes is too long")));
-    }
-    Ok(())
 }

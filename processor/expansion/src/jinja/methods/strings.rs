@@ -4,7 +4,7 @@ use minijinja::Error;
 use minijinja::value::{Tuple, Value, from_args};
 
 use super::{failed, unknown};
-use crate::jinja::filters::LONGEST;
+use crate::jinja::bounds::bounded;
 
 pub(super) fn call(text: &str, method: &str, args: &[Value]) -> Result<Value, Error> {
     Ok(match method {
@@ -58,9 +58,7 @@ fn missing(text: &str, width: usize) -> usize {
 }
 
 fn padded(text: &str, before: usize, after: usize, fill: char) -> Result<String, Error> {
-    if before.saturating_add(after) > LONGEST {
-        return Err(failed("the text would be too long"));
-    }
+    bounded(before.saturating_add(after))?;
     let fill = fill.to_string();
     Ok([&*fill.repeat(before), text, &fill.repeat(after)].concat())
 }
@@ -161,9 +159,7 @@ pub(in crate::jinja) fn replace(
     let count = count.unwrap_or(usize::MAX);
     if new.len() > old.len() {
         let more = text.matches(old).take(count).count().saturating_mul(new.len() - old.len());
-        if more > LONGEST {
-            return Err(failed("the text would be too long"));
-        }
+        bounded(more)?;
     }
     Ok(text.replacen(old, new, count))
 }
@@ -206,9 +202,7 @@ fn istitle(text: &str) -> bool {
 }
 
 fn expandtabs(text: &str, width: usize) -> Result<String, Error> {
-    if text.matches('\t').count().saturating_mul(width) > LONGEST {
-        return Err(failed("the text would be too long"));
-    }
+    bounded(text.matches('\t').count().saturating_mul(width))?;
     let mut expanded = String::new();
     let mut column = 0;
     for character in text.chars() {

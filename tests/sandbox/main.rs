@@ -47,7 +47,7 @@ const SLOTS: usize = 6;
 /// What stands in the key file of the canary.
 const KEY: &str = "the-key-of-the-server";
 /// Memory that attacks may cost this process, in KiB: answers that it read, and what the allocator keeps of them.
-const GROWTH: u64 = 128 << 10;
+const GROWTH: u64 = 256 << 10;
 /// Memory that calls may cost a worker, in KiB.
 const WORKER_GROWTH: u64 = 2 << 10;
 

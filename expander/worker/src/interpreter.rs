@@ -17,7 +17,8 @@ use crate::fork::{Fork, fork};
 use crate::jail::limits;
 
 /// The modules around a call, in the order in which they are loaded.
-const HARNESS: [(&CStr, &CStr, &str); 6] = [
+const HARNESS: [(&CStr, &CStr, &str); 7] = [
+    (c"formwork_quick", c"<formwork:quick>", include_str!("python/quick.py")),
     (c"formwork_preload", c"<formwork:preload>", include_str!("python/preload.py")),
     (c"formwork_results", c"<formwork:results>", include_str!("python/results.py")),
     (c"formwork_python2", c"<formwork:python2>", include_str!("python/python2.py")),

@@ -49,6 +49,37 @@ fn a_helper_may_have_any_name_but_that_of_a_module_that_templates_import() {
 }
 
 #[test]
+fn yaml_is_the_same_text_whichever_half_of_pyyaml_wrote_it() {
+    // `dump_all` is never the quick one.
+    let source = r##"
+import collections, random, yaml
+CHARACTERS = 'ab c:-#\n\'{}[]%@`,\u00e9 \t0.1~*&|>\\\r\u2028\u0085!"'
+WORDS = ['', '~', '1', '1.5', '1:30', 'yes', 'a: b', '- x', 'x' * 130, 'a\nb', 'a\n', '\n', ' a', 'a ', "it's", '<<', '=']
+class Odd(object): pass
+def text(r):
+  if r.random() < .4: return ''.join(r.choice(CHARACTERS) for _ in range(r.choice([0, 1, 8, 100])))
+  return ' '.join(r.choice(WORDS) for _ in range(r.choice([1, 1, 2, 30])))
+def value(r, depth):
+  kind = r.random()
+  if not depth or kind < .4: return r.choice([text(r), text(r), text(r), 1, -2.5, 1e20, True, None, 10**20])
+  if kind < .7: return [value(r, depth - 1) for _ in range(r.randint(0, 4))]
+  return {text(r): value(r, depth - 1) for _ in range(r.randint(0, 4))}
+def generate_config(c):
+  yaml.add_representer(Odd, lambda dumper, odd: dumper.represent_str('odd'))
+  r, shared = random.Random(1), ['x']
+  values = [value(r, 5) for _ in range(300)] + [{'a': shared, 'b': shared}, [Odd()]]
+  for one in values:
+    for options in [{}, {'default_flow_style': False}, {'default_flow_style': True}, {'sort_keys': False}, {'width': 20}]:
+      quick, slow = yaml.dump(one, **options), yaml.dump_all([one], **options)
+      assert quick == slow, (one, options, quick, slow)
+  assert yaml.safe_dump({'b': [1], 'a': None}) == 'a: null\nb:\n- 1\n'
+  return {'resources': []}
+"##;
+    let answer = Worker::start(&["--cpu", "20000"]).answer(&python(source));
+    assert!(matches!(answer, Answer::Data { .. }), "{answer:?}");
+}
+
+#[test]
 fn helpers_load_once_and_find_each_other() {
     let source = "
 import p

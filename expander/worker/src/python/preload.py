@@ -7,8 +7,10 @@ everything that is loaded, and none of it can do anything, since the system call
 import _imp
 import sys
 
-# PyYAML has a faster half in C, and hashlib one in OpenSSL. Without them there is less code in reach of a template,
-# and the same templates run everywhere.
+import formwork_quick as quick
+
+# PyYAML has a faster half in C, and hashlib one in OpenSSL. Templates find neither, and so run everywhere; what PyYAML's
+# is used for stands in `quick`.
 sys.modules["_hashlib"] = None
 sys.modules["yaml._yaml"] = None
 
@@ -36,6 +38,7 @@ def load():
     # PyYAML once had a loader by default, and templates of that time name none. This one makes no objects.
     for load in (modules["yaml"].load, modules["yaml"].load_all):
         load.__defaults__ = (modules["yaml"].SafeLoader,)
+    quick.hasten(modules["yaml"])
     for encoding in ("ascii", "latin-1", "utf-8-sig", "utf-16", "utf-32", "cp1252", "idna"):
         "warm".encode(encoding).decode(encoding)
     modules["datetime"].datetime.strptime("2016-01-04", "%Y-%m-%d").strftime("%Y")

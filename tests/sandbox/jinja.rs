@@ -155,7 +155,7 @@ fn bombs() -> Vec<Attack> {
         jinja(
             "centred in a gibibyte",
             "{{ 'x'|center(1073741824) }}",
-            refused("the text would be too long"),
+            refused("bytes is too long"),
         ),
         jinja(
             "indented by a gibibyte",
@@ -165,7 +165,7 @@ fn bombs() -> Vec<Attack> {
         jinja(
             "replaced by much",
             "{{ ('x' * 100000)|replace('x', 'y' * 100000) }}",
-            refused("the text would be too long"),
+            refused("bytes is too long"),
         ),
         jinja(
             "joined by much",

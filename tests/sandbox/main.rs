@@ -56,7 +56,7 @@ fn config(concurrency: usize, arguments: &[&str]) -> Result<Config> {
         program: Some(program("formwork-expander")?),
         concurrency: Some(concurrency),
         memory: 64,
-        cpu: Duration::from_millis(500),
+        cpu: Duration::from_millis(800),
         // Far more than what any row needs of the processor, so that the timer on that comes first.
         wall: Duration::from_secs(20),
         queue_wait: Duration::from_secs(120),

@@ -55,7 +55,7 @@ fn results() -> Vec<Attack> {
         guarded("nothing", "pass", Want::Data("null")),
         walk(
             "a dictionary that is never over",
-            "class K(dict):\n  def items(self):\n    n = 0\n    while True:\n      n += 1\n      yield str(n), 'x' * 1000\n\
+            "class K(dict):\n  def items(self):\n    n = 0\n    while True:\n      n += 1\n      yield str(n), str(n) * 10000\n\
              return K()",
             Want::Fault("MemoryLimit", "more memory"),
         ),

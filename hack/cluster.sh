@@ -85,7 +85,7 @@ down() {
 	for program in "${CONTROL_PLANE[@]}"; do
 		pid=$(running "$program") || continue
 		kill -KILL "$pid"
-		while running "$program" >/dev/null; do sleep 0.02; done
+		while lives "$pid"; do sleep 0.02; done
 	done
 	(cd "$directory" && rm -rf bin etcd log run pki ports lock tokens.csv audit-policy.yaml ./*.kubeconfig)
 	# Whatever somebody else put there stays.
@@ -166,6 +166,14 @@ running() {
 	pid=$(cat "$directory/run/$1.pid" 2>/dev/null) || return 1
 	[ "$(readlink "/proc/$pid/exe")" = "$(readlink "$directory/bin/$1")" ] || return 1
 	echo "$pid"
+}
+
+# lives PID: whether it is more than an exit status that nobody has asked for. One that is being killed names no program
+# any more long before it is gone.
+lives() {
+	local stat
+	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+	[[ ${stat##*) } != [ZX]* ]]
 }
 
 # await PROGRAM PATH: until kube-apiserver answers it. A program that ended will never be ready.

@@ -1,8 +1,6 @@
-//! Text of untrusted origin, made fit to be shown.
+//! Faults of untrusted origin, made fit to be shown.
 
-use std::fmt::Write as _;
-
-use expansion::{Fault, Frame};
+use expansion::{Fault, Frame, printable};
 
 /// Characters of a message.
 const MESSAGE: usize = 4000;
@@ -11,51 +9,22 @@ const LINE: usize = 500;
 /// Frames of a trace.
 const FRAMES: usize = 20;
 
-/// `text` with control characters escaped, cut at `limit` characters. What reorders or hides text on a screen counts as
-/// a control character too.
-pub(crate) fn printable(text: &str, limit: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(limit));
-    for (at, character) in text.chars().enumerate() {
-        if at == limit {
-            out.push('…');
-            break;
-        }
-        match character {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            hidden if hidden.is_control() || misleads(hidden) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(hidden));
-            }
-            plain => out.push(plain),
-        }
-    }
-    out
-}
-
-/// Unicode's invisible separators and directions.
-fn misleads(character: char) -> bool {
-    matches!(character,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 /// A fault as a child told it: short enough, printable, and with frames of `known` files and libraries only.
 pub(crate) fn fault(fault: Fault, known: impl Fn(&str) -> bool) -> Fault {
     let Fault { kind, message, frames, hint } = fault;
     let library = |file: &str| file.starts_with('<') && file.ends_with('>') && !file.contains('/');
     let frames = frames.into_iter().filter(|frame| known(&frame.file) || library(&frame.file));
     let frames = frames.take(FRAMES).map(|Frame { file, line, function, text }| Frame {
-        file: printable(&file, LINE),
+        file: printable(&file, LINE).into_owned(),
         line,
-        function: printable(&function, LINE),
-        text: printable(&text, LINE),
+        function: printable(&function, LINE).into_owned(),
+        text: printable(&text, LINE).into_owned(),
     });
     Fault {
-        kind: printable(&kind, 100),
-        message: printable(&message, MESSAGE),
+        kind: printable(&kind, 100).into_owned(),
+        message: printable(&message, MESSAGE).into_owned(),
         frames: frames.collect(),
-        hint: hint.map(|hint| printable(&hint, MESSAGE)),
+        hint: hint.map(|hint| printable(&hint, MESSAGE).into_owned()),
     }
 }
 

@@ -94,18 +94,20 @@ fn endless() -> Vec<Attack> {
         jinja("a list of a thousand million", "{{ range(10000000000)|list|length }}", ranges),
         jinja(
             "a list that is copied for every item",
-            "{% set n = namespace(x=[]) %}{% for a in range(400) %}{% for b in range(250) %}\
-             {% set n.x = n.x + [b] %}{% endfor %}{% endfor %}{{ n.x|length }}",
+            "{% set x = range(9999)|list %}{% for a in range(9999) %}{% for b in range(99) %}\
+             {% set y = (x + x + x + x + x + x + x + x + [b])|list %}{% endfor %}{% endfor %}",
             TOO_SLOW,
         ),
         jinja(
             "sorting the same again and again",
-            "{% set x = range(9999)|list %}{% for i in range(9999) %}{% set y = x|sort(reverse=true)|list %}{% endfor %}",
+            "{% set x = range(9999)|list %}{% for i in range(9999) %}{% for j in range(99) %}\
+             {% set y = x|sort(reverse=true)|list %}{% endfor %}{% endfor %}",
             TOO_SLOW,
         ),
         jinja(
             "a text that is replaced again and again",
-            "{% set x = 'ab' * 400000 %}{% for i in range(9999) %}{% set y = x|replace('a', 'b')|upper %}{% endfor %}",
+            "{% set x = 'ab' * 400000 %}{% for i in range(9999) %}{% for j in range(99) %}\
+             {% set y = x|replace('a', 'b')|upper %}{% endfor %}{% endfor %}",
             TOO_SLOW,
         ),
         jinja(

@@ -27,15 +27,7 @@ pub(crate) fn failure(
 
 /// `text` with everything escaped that a terminal would obey, and all of it on one line.
 pub(crate) fn printable(text: &str) -> String {
-    let obeyed = |c: char| {
-        // Marks that turn the direction of text around can make it read as something else.
-        c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if obeyed(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
-    shown
+    expansion::printable(text, usize::MAX).into_owned()
 }
 
 struct Reporter<'a> {

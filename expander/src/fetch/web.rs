@@ -14,7 +14,7 @@ use super::client::{Client, Form};
 use super::hosts::Hosts;
 use super::registry::{self, Registered};
 use super::{Fetch, FetchError, Fetching, url};
-use crate::printable::printable;
+use expansion::printable;
 
 /// How many files may be fetched at once, which is Deployment Manager's limit.
 const FILES: usize = 100;
@@ -260,7 +260,7 @@ fn source(name: &str) -> Result<Source, String> {
 
 fn failed(name: &str, message: impl AsRef<str>) -> FetchError {
     // It may quote a schema, a header or a status line of somebody else.
-    FetchError { name: name.to_owned(), message: printable(message.as_ref(), MESSAGE) }
+    FetchError { name: name.to_owned(), message: printable(message.as_ref(), MESSAGE).into_owned() }
 }
 
 #[cfg(test)]

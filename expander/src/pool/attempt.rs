@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use crate::digest::seed;
 use crate::drive::aside;
 use crate::error::PoolError;
-use crate::printable::printable;
 use crate::render::Terms;
 use crate::worker::{Child, Said, Worker};
+use expansion::printable;
 
 use super::Inner;
 use super::session::Session;

@@ -10,6 +10,7 @@ mod shown;
 use std::fmt;
 
 pub use self::place::Place;
+pub use self::shown::printable;
 pub(crate) use self::shown::{QUOTED, shown};
 use crate::call::Frame;
 

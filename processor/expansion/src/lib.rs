@@ -28,7 +28,7 @@ mod tree;
 mod value;
 
 pub use call::{Call, Fault, Frame, Import, Imports, Language, Outcome, Rendered, Text};
-pub use error::{Cause, Failure, Original, Place, Problem, Warning};
+pub use error::{Cause, Failure, Original, Place, Problem, Warning, printable};
 pub use expand::{Expansion, Input, Options, Step, Wanted};
 pub use expanded::{Expanded, Output};
 pub use limits::Limits;

@@ -165,14 +165,11 @@ impl Files {
     }
 }
 
-/// Nothing that a terminal would take for an order.
+/// Nothing that a terminal would take for an order; some messages of libraries have several lines.
 fn printable(text: &str) -> String {
-    let escaped = |c: char| match c {
-        '\n' => c.to_string(),
-        c if c.is_control() => c.escape_default().to_string(),
-        c => c.to_string(),
-    };
-    text.chars().map(escaped).collect()
+    let lines: Vec<_> =
+        text.split('\n').map(|line| expansion::printable(line, usize::MAX)).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]

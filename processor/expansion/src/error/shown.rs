@@ -6,15 +6,21 @@ use std::fmt::Write as _;
 /// How many characters of a name or value a message quotes.
 pub(crate) const QUOTED: usize = 200;
 
-/// `text` as it may stand in a message or on a terminal.
+/// `text` as a message quotes it.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    printable(text, QUOTED)
+}
+
+/// `text` as it may stand in a message, a log or on a terminal: control characters escaped, and cut behind `limit`
+/// characters. What reorders or hides text on a screen counts as a control character too.
+pub fn printable(text: &str, limit: usize) -> Cow<'_, str> {
     // No text has more characters than bytes.
-    if text.len() <= QUOTED && text.chars().all(plain) {
+    if text.len() <= limit && text.chars().all(plain) {
         return Cow::Borrowed(text);
     }
     let mut out = String::new();
     for (at, character) in text.chars().enumerate() {
-        if at == QUOTED {
+        if at == limit {
             out.push('…');
             break;
         }
@@ -27,10 +33,12 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Neither moves the cursor nor turns the direction of what follows.
+/// Neither moves the cursor nor turns the direction of what follows, and is seen.
 fn plain(character: char) -> bool {
-    let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !character.is_control() && !turns
+    let misleads = matches!(character,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    !character.is_control() && !misleads
 }
 
 #[cfg(test)]

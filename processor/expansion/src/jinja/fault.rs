@@ -7,6 +7,7 @@ use minijinja::{Error, ErrorKind};
 
 use super::source;
 use crate::call::{Call, Fault, Frame};
+use crate::error::printable;
 
 /// Messages quote values, which may be of any size.
 const LONGEST: usize = 1000;
@@ -181,17 +182,5 @@ fn operation(detail: &str) -> (&'static str, String) {
 
 /// Without control characters, and not too long.
 fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len().min(LONGEST));
-    for character in text.chars() {
-        if plain.len() >= LONGEST {
-            plain.push('…');
-            break;
-        }
-        if character.is_control() {
-            plain.extend(character.escape_default());
-        } else {
-            plain.push(character);
-        }
-    }
-    plain
+    printable(text, LONGEST).into_owned()
 }

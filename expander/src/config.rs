@@ -78,7 +78,7 @@ impl Default for Config {
 
 impl Config {
     /// How many calls run at once: no more than there are cores or memory for. A Jinja child is kept while its slot runs
-    /// Python, so a slot may hold two children.
+    /// Python, so a slot may hold two children. It asks the system, which takes longer than many a call.
     pub fn slots(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let memory = self.memory_total / (2 * (self.memory + OVERHEAD));

@@ -182,7 +182,7 @@ impl Pool {
 
 impl Render for Pool {
     fn width(&self) -> usize {
-        self.inner.config.slots()
+        self.inner.slots.most()
     }
 
     fn render(&self, call: Call, terms: Terms) -> Rendering<'_> {

@@ -132,7 +132,7 @@ fn refuse(inner: &Inner, reason: String) {
 async fn attack(inner: &Arc<Inner>, which: fn(&Canary) -> bool) -> Found {
     let canaries = canary::all(inner.config.memory).into_iter().filter(which);
     let tries = canaries.map(|canary| one(inner, canary));
-    let mut found = stream::iter(tries).buffer_unordered(inner.config.slots());
+    let mut found = stream::iter(tries).buffer_unordered(inner.slots.most());
     while let Some(found) = found.next().await {
         if !matches!(found, Found::Contained) {
             return found;

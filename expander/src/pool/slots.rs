@@ -17,6 +17,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(super) type Slot = OwnedSemaphorePermit;
 
 pub(super) struct Slots {
+    most: usize,
     free: Arc<Semaphore>,
     waiting: AtomicUsize,
     queue: usize,
@@ -26,7 +27,12 @@ pub(super) struct Slots {
 impl Slots {
     pub(super) fn new(slots: usize, queue: usize, patience: Duration) -> Self {
         let free = Arc::new(Semaphore::new(slots));
-        Self { free, waiting: AtomicUsize::new(0), queue, patience }
+        Self { most: slots, free, waiting: AtomicUsize::new(0), queue, patience }
+    }
+
+    /// How many there are.
+    pub(super) fn most(&self) -> usize {
+        self.most
     }
 
     /// Waits for a slot, first come, first served.

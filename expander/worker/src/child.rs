@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use expansion::jinja::Renderer;
 use expansion::{Fault, Language, Outcome};
 use protocol::{Answer, Ask, Bounds, HEADER, Mode};
 use serde::Deserialize;
@@ -66,18 +67,12 @@ pub(crate) fn live(
 ) -> ! {
     // Were a panic to go further, this process would become a second zygote.
     let code = catch_unwind(AssertUnwindSafe(|| match life {
-        Life::Call => behind(walls, channel, cpu, |channel| {
-            serve(channel, interpreter, life)?;
-            Ok(())
-        }),
+        Life::Call => behind(walls, channel, cpu, |channel| call(channel, interpreter)),
         Life::Session => {
             let lifetime = cpu * CALLS_OF_A_SESSION;
             let last = i64::try_from(lifetime.as_micros()).unwrap_or(i64::MAX);
             // Whatever call is the last may still use all of its time.
-            behind(walls, channel, lifetime + cpu, |channel| {
-                while serve(channel, interpreter, life)? && clock::used() < last {}
-                Ok(())
-            })
+            behind(walls, channel, lifetime + cpu, |channel| session(channel, last))
         }
     }));
     fork::exit(code.unwrap_or(PANICKED))
@@ -97,26 +92,31 @@ fn behind(
     }
 }
 
-/// Answers one request. `false`: there was none, since the channel was closed.
-fn serve(channel: &mut File, interpreter: &Interpreter, life: Life) -> io::Result<bool> {
-    let Some(body) = receive(channel)? else { return Ok(false) };
-    if life == Life::Session {
-        // Read once: a session has one kind of answer.
-        send(channel, &jinja(&body))?;
-        return Ok(true);
-    }
+/// Answers one request of any kind.
+fn call(channel: &mut File, interpreter: &Interpreter) -> io::Result<()> {
+    let Some(body) = receive(channel)? else { return Ok(()) };
     let Ok(outline) = serde_json::from_slice::<Outline>(&body) else {
-        send(channel, &unreadable())?;
-        return Ok(true);
+        return send(channel, &unreadable());
     };
     match (outline.mode, outline.call.language) {
-        (Mode::Render, Language::Jinja) => send(channel, &jinja(&body))?,
+        (Mode::Render, Language::Jinja) => send(channel, &jinja(&mut Renderer::default(), &body)),
         _ => {
             clock::stop(outline.now);
-            python(channel, interpreter, &body, outline.bounds)?;
+            python(channel, interpreter, &body, outline.bounds)
         }
     }
-    Ok(true)
+}
+
+/// Answers requests for Jinja until the channel is closed, or `last` microseconds of the processor are used.
+fn session(channel: &mut File, last: i64) -> io::Result<()> {
+    let mut renderer = Renderer::default();
+    while let Some(body) = receive(channel)? {
+        send(channel, &jinja(&mut renderer, &body))?;
+        if clock::used() >= last {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn python(
@@ -138,8 +138,8 @@ const OUT_OF_MEMORY: &[u8] =
 const BROKEN: &[u8] =
     br#"{"fault":{"kind":"Broken","message":"the template broke the interpreter that reports its errors"}}"#;
 
-fn jinja(body: &[u8]) -> Answer {
-    let rendered = catch_unwind(|| {
+fn jinja(renderer: &mut Renderer, body: &[u8]) -> Answer {
+    let rendered = catch_unwind(AssertUnwindSafe(|| {
         let Ok(Ask { mode, call, bounds, now, .. }) = serde_json::from_slice(body) else {
             return unreadable();
         };
@@ -147,11 +147,11 @@ fn jinja(body: &[u8]) -> Answer {
             return internal("a session renders Jinja alone");
         }
         clock::stop(now);
-        match expansion::jinja::render(&call, bounds.fuel, bounds.output) {
+        match renderer.render(&call, bounds.fuel, bounds.output) {
             Ok(rendered) => Outcome::Rendered(rendered).into(),
             Err(fault) => Answer::Fault(fault),
         }
-    });
+    }));
     rendered.unwrap_or_else(|_| internal("the renderer panicked"))
 }
 

@@ -15,6 +15,7 @@ use pyo3::{ffi, wrap_pyfunction};
 use crate::clock;
 use crate::fork::{Fork, fork};
 use crate::jail::limits;
+use crate::memory;
 
 /// The modules around a call, in the order in which they are loaded.
 const HARNESS: [(&CStr, &CStr, &str); 7] = [
@@ -57,6 +58,7 @@ impl Interpreter {
             let mut modules: Vec<_> = HARNESS.into_iter().map(load).collect::<PyResult<_>>()?;
             let harness = modules.pop().expect("it is the last of them");
             let files = harness.getattr("prepare")?.call1((convert,))?.extract()?;
+            memory::settle(py);
             let ready = Self {
                 answer: harness.getattr("answer")?.unbind(),
                 release: wrap_pyfunction!(release, py)?.into_any().unbind(),

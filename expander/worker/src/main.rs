@@ -13,6 +13,8 @@ mod fork;
 #[expect(unsafe_code, reason = "CPython is started in a way that pyo3 does not offer")]
 mod interpreter;
 mod jail;
+#[expect(unsafe_code, reason = "allocators are asked for what is never used")]
+mod memory;
 mod options;
 mod zygote;
 

@@ -24,21 +24,56 @@ mod source;
 mod tests;
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 
-use crate::call::{Call, Fault, Rendered};
+use minijinja::Environment;
 
-/// Renders one call with at most `fuel` instructions and `output` bytes of text.
-///
-/// # Errors
-/// When the template is at fault or a bound is met: `TimeLimit` for fuel, `OutputLimit` for text.
-pub fn render(call: &Call, fuel: u64, output: usize) -> Result<Rendered, Fault> {
-    // The engine has arithmetic that can overflow; nothing of a call outlives its failure.
-    panic::catch_unwind(AssertUnwindSafe(|| run(call, fuel, output)))
-        .unwrap_or_else(|_| Err(fault::panicked()))
+use crate::call::{Call, Fault, Imports, Rendered};
+
+/// Renders calls, one after the other. It keeps what it has compiled until a call has other imports: the resources of
+/// one expansion share them, and so do expansions that are repeated.
+#[derive(Default)]
+pub struct Renderer {
+    compiled: Option<(Arc<Imports>, Environment<'static>)>,
 }
 
-fn run(call: &Call, fuel: u64, output: usize) -> Result<Rendered, Fault> {
-    let environment = environment::environment(call, fuel);
+impl Renderer {
+    /// Renders one call with at most `fuel` instructions and `output` bytes of text. What was rendered before makes no
+    /// difference to the result.
+    ///
+    /// # Errors
+    /// When the template is at fault or a bound is met: `TimeLimit` for fuel, `OutputLimit` for text.
+    pub fn render(&mut self, call: &Call, fuel: u64, output: usize) -> Result<Rendered, Fault> {
+        let kept = self.compiled.take().filter(|(imports, _)| *imports == call.imports);
+        // The engine has arithmetic that can overflow; nothing of a call outlives its failure.
+        panic::catch_unwind(AssertUnwindSafe(|| {
+            let (imports, mut environment) = kept.unwrap_or_else(|| {
+                (Arc::clone(&call.imports), environment::environment(&call.imports))
+            });
+            // The engine counts with a sign.
+            environment.set_fuel(Some(fuel.min(i64::MAX.unsigned_abs())));
+            let rendered = run(&environment, call, fuel, output);
+            self.compiled = Some((imports, environment));
+            rendered
+        }))
+        .unwrap_or_else(|_| Err(fault::panicked()))
+    }
+}
+
+/// Renders one call for itself, as [`Renderer::render`] does.
+///
+/// # Errors
+/// As there.
+pub fn render(call: &Call, fuel: u64, output: usize) -> Result<Rendered, Fault> {
+    Renderer::default().render(call, fuel, output)
+}
+
+fn run(
+    environment: &Environment<'_>,
+    call: &Call,
+    fuel: u64,
+    output: usize,
+) -> Result<Rendered, Fault> {
     let mut text = output::Bounded::new(output);
     let captured = environment
         .get_template(&call.template)

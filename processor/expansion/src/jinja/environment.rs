@@ -1,11 +1,11 @@
-//! The engine, set up once and cloned for each call.
+//! The engine, set up once and cloned for all calls with the same imports.
 
 use std::sync::{Arc, LazyLock};
 
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::{filters, globals, methods, print, source};
-use crate::call::Call;
+use crate::call::Imports;
 
 static BASE: LazyLock<Environment<'static>> = LazyLock::new(base);
 
@@ -23,10 +23,10 @@ fn base() -> Environment<'static> {
     environment
 }
 
-/// The environment of one call: other templates are its imports, by their names and nothing else.
-pub(super) fn environment(call: &Call, fuel: u64) -> Environment<'static> {
+/// The environment of calls with these imports: they are its other templates, by their names and nothing else.
+pub(super) fn environment(imports: &Arc<Imports>) -> Environment<'static> {
     let mut environment = BASE.clone();
-    let imports = Arc::clone(&call.imports);
+    let imports = Arc::clone(imports);
     environment.set_loader(move |name| {
         let Some(import) = imports.get(name) else { return Ok(None) };
         match source::prepare(&import.content) {
@@ -34,7 +34,5 @@ pub(super) fn environment(call: &Call, fuel: u64) -> Environment<'static> {
             Err(error) => Err(Error::new(ErrorKind::SyntaxError, error.to_string())),
         }
     });
-    // The engine counts with a sign.
-    environment.set_fuel(Some(fuel.min(i64::MAX.unsigned_abs())));
     environment
 }

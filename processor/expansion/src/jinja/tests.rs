@@ -7,7 +7,7 @@ mod recorded;
 
 use std::sync::Arc;
 
-use super::render;
+use super::{Renderer, render};
 use crate::call::{Call, Fault, Import, Imports, Language, Rendered};
 use crate::value::{Map, Value};
 
@@ -181,5 +181,27 @@ fn what_is_nested_too_deep_or_asked_for_too_often_is_refused() {
     for filter in ["batch(99999999, 0)", "slice(99999999)"] {
         let fault = failure(&[("t.jinja", &format!("{{{{ [1]|{filter}|list }}}}"))], "{}");
         assert_eq!(fault.message, "99999999 is too many");
+    }
+}
+
+#[test]
+fn what_was_compiled_before_makes_no_difference() {
+    let calls = [
+        call(&[("t.jinja", "{% include 'part' %} {{ name }}"), ("part", "1")], "{}"),
+        call(&[("t.jinja", "{% include 'part' %} {{ properties.a }}"), ("part", "1")], "{}"),
+        call(
+            &[("t.jinja", "{% include 'part' %} {{ properties.a }}"), ("part", "1")],
+            r#"{"a": 2}"#,
+        ),
+        call(&[("t.jinja", "{% include 'part' %} {{ properties.a }}"), ("part", "{{")], "{}"),
+        call(&[("t.jinja", "{% include 'part' %} {{ properties.a }}")], "{}"),
+        call(&[("t.jinja", "{{ 1 / 0 }}")], "{}"),
+        call(&[("t.jinja", "{% for i in range(99999) %}{% endfor %}")], "{}"),
+    ];
+    let mut kept = Renderer::default();
+    for fuel in [100, 10_000] {
+        for call in calls.iter().flat_map(|call| [call, call]) {
+            assert_eq!(kept.render(call, fuel, 1000), render(call, fuel, 1000), "{call:?}");
+        }
     }
 }

@@ -37,6 +37,9 @@ struct Args {
     /// Folder of the templates, their configurations, and baseline.py
     #[arg(long, default_value = "hack/bench/expansion")]
     templates: PathBuf,
+    /// One of the templates, and the others are left out
+    #[arg(long)]
+    only: Option<String>,
     /// How many clients ask at the same time, where there are several
     #[arg(long, default_value_t = 8)]
     clients: usize,
@@ -70,6 +73,9 @@ async fn run(args: Args) -> Result<()> {
 
     turns::head();
     for (name, wanted) in [("service.py", 15.0), ("service.jinja", 300.0)] {
+        if args.only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
         let case = Case::read(&args.templates, name, &args.python)?;
         let mut everybody =
             vec![("python3", Asked::Process), ("expander", Asked::Pool(pool.clone()))];

@@ -50,6 +50,7 @@ pub(crate) struct Metrics {
     pub(crate) in_flight: Gauge,
     pub(crate) waiting: Gauge,
     pub(crate) retries: Counter,
+    pub(crate) compiled: Counter,
     pub(crate) restarts: Counter,
 }
 
@@ -63,6 +64,7 @@ impl Metrics {
             in_flight: Gauge::default(),
             waiting: Gauge::default(),
             retries: Counter::default(),
+            compiled: Counter::default(),
             restarts: Counter::default(),
         }
     }
@@ -79,6 +81,9 @@ impl Metrics {
         registry.register(name, "Calls that wait for a child", self.waiting.clone());
         let name = "formwork_expander_retries";
         registry.register(name, "Calls that were begun anew", self.retries.clone());
+        let name = "formwork_expander_compilations";
+        let help = "Python sources that were compiled for later calls";
+        registry.register(name, help, self.compiled.clone());
         let name = "formwork_expander_worker_restarts";
         registry.register(name, "Workers that died", self.restarts.clone());
         let name = "formwork_expander_wall";

@@ -6,6 +6,7 @@
 
 mod attempt;
 mod canary;
+mod compiled;
 mod selftest;
 mod session;
 mod slots;
@@ -13,11 +14,12 @@ mod slots;
 mod tests;
 mod verdict;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use expansion::{Call, Outcome};
-use protocol::Mode;
+use expansion::{Call, Language, Outcome, Rendered};
+use protocol::{Bounds, Mode};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
@@ -29,11 +31,15 @@ use crate::walls::Walls;
 use crate::worker::{Event, Keeper, Launch, Program, Worker};
 
 use self::attempt::{Job, Reply};
+use self::compiled::{Compiled, Found, Source};
 use self::session::Sessions;
 use self::slots::{Slot, Slots};
 
 /// How long a call waits for a worker when none is ready. Starting one takes 50 ms.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many bytes the code of one source may take.
+const LONGEST_CODE: usize = 1 << 20;
 
 /// Renders templates in jailed processes. Clones share the same workers; they end with the last clone.
 #[derive(Clone)]
@@ -70,6 +76,7 @@ struct Inner {
     /// Changes whenever a post does.
     posted: watch::Sender<u64>,
     sessions: Sessions,
+    compiled: Compiled,
     standing: watch::Sender<Standing>,
     metrics: Metrics,
 }
@@ -93,6 +100,7 @@ impl Pool {
             posts: (0..workers).map(|_| Mutex::default()).collect(),
             posted: watch::Sender::new(0),
             sessions: Sessions::new(slots, config.session_calls),
+            compiled: Compiled::new(),
             standing: watch::Sender::new(Standing::Unknown("the workers are starting".into())),
             metrics: Metrics::new(),
             config,
@@ -216,10 +224,16 @@ impl Inner {
         let (language, begun) = (call.language, Instant::now());
         let result = match self.slots.take(terms.deadline, &self.metrics.waiting).await {
             // A frame repeats every import, so there are as many of them as slots, and not as callers.
-            Ok(slot) => match Job::new(call, terms, mode).await {
-                Ok(job) => self.run(job, slot).await,
-                Err(outcome) => Ok(outcome),
-            },
+            Ok(slot) => {
+                let Found { code, wanted } = match (language, mode) {
+                    (Language::Python, Mode::Render) => self.compiled.find(&call),
+                    _ => Found::default(),
+                };
+                match Job::new(call, terms, mode, code).await {
+                    Ok(job) => self.run(job, wanted, slot).await,
+                    Err(outcome) => Ok(outcome),
+                }
+            }
             Err(error) => Err(error),
         };
         self.metrics.ended(language, &result, begun.elapsed());
@@ -227,17 +241,45 @@ impl Inner {
     }
 
     /// Has a task of its own see to a call, so that its children are looked after when the caller goes away.
-    async fn run(self: &Arc<Self>, job: Job, slot: Slot) -> Result<Outcome, PoolError> {
+    async fn run(
+        self: &Arc<Self>,
+        job: Job,
+        wanted: Vec<Source>,
+        slot: Slot,
+    ) -> Result<Outcome, PoolError> {
         let (reply, result) = oneshot::channel();
         let inner = Arc::clone(self);
         tokio::spawn(async move {
             inner.metrics.in_flight.inc();
-            inner.perform(&job, Reply::new(reply)).await;
+            let mut reply = Reply::new(reply);
+            inner.perform(&job, &mut reply).await;
+            // The answer is on its way, and the right to have a child is still here.
+            for source in wanted {
+                if reply.rendered() {
+                    inner.compile(&source).await;
+                } else {
+                    inner.compiled.leave(&source);
+                }
+            }
             inner.metrics.in_flight.dec();
             drop(slot);
         });
         let given_up = |_| Err(PoolError::Unavailable("the call was given up".into()));
         result.await.unwrap_or_else(given_up)
+    }
+
+    /// Has a source compiled for later calls. One that does not compile is compiled by each, to say why.
+    async fn compile(&self, source: &Source) {
+        let bounds = Bounds { fuel: 0, output: LONGEST_CODE };
+        let terms = Terms { bounds, deadline: Instant::now() + self.config.wall };
+        let job = Job::new(source.call(), terms, Mode::Compile, BTreeMap::new()).await;
+        let Ok(job) = job else { return };
+        let (reply, result) = oneshot::channel();
+        self.perform(&job, &mut Reply::new(reply)).await;
+        if let Ok(Ok(Outcome::Rendered(Rendered::Text { text, .. }))) = result.await {
+            self.compiled.keep(source, &text);
+            self.metrics.compiled.inc();
+        }
     }
 
     fn note(&self, post: usize, event: Event) {

@@ -189,3 +189,32 @@ async fn an_expansion_gives_the_same_bytes_in_other_processes() -> Result<()> {
     assert_eq!(results[0], results[1]);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_template_is_compiled_once_whatever_its_calls_do() -> Result<()> {
+    // With one slot, a call finds what was done behind the one before it.
+    let pool = pool(|config| {
+        setup::unprobed(config);
+        config.concurrency = Some(1);
+    })?;
+    // What a call does to the modules of its process is not what the next one's code is made with.
+    let source = format!(
+        "import json\ndef generate_config(context):\n  modules = json.codecs.sys.modules\n  \
+         modules['marshal'].dumps = modules['formwork_code'].pack = lambda *_: b'else'\n  \
+         return {{'resources': [context.env['deployment']]}}\n# {}",
+        "long ".repeat(200)
+    );
+    for _ in 0..5 {
+        let outcome = pool.render(call(Language::Python, &source), terms()).await?;
+        let Outcome::Rendered(Rendered::Data { value, .. }) = outcome else {
+            panic!("{outcome:?}")
+        };
+        assert_eq!(value.to_json(), r#"{"resources":["d"]}"#);
+    }
+    let mut registry = prometheus_client::registry::Registry::default();
+    pool.register(&mut registry);
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry)?;
+    assert!(text.contains("formwork_expander_compilations_total 1\n"), "{text}");
+    Ok(())
+}

@@ -1,6 +1,8 @@
 //! What stands in the frames of a channel.
 
-use expansion::{Call, Fault, Outcome, Rendered, Value};
+use std::collections::BTreeMap;
+
+use expansion::{Call, Fault, Outcome, Rendered, Text, Value};
 use serde::{Deserialize, Serialize};
 
 /// What a child is asked to do.
@@ -11,6 +13,9 @@ pub struct Ask {
     pub mode: Mode,
     /// The template and what it is rendered with.
     pub call: Call,
+    /// What [`Mode::Compile`] answered for some of the imports, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub code: BTreeMap<String, Text>,
     /// How much it may take.
     pub bounds: Bounds,
     /// Seconds since 1970: what every clock says in there.
@@ -28,6 +33,8 @@ pub enum Mode {
     Render,
     /// Translate the template from Python 2 to Python 3, and answer the text.
     Convert,
+    /// Compile the template, which is not run, and answer its code as text that only a later call understands.
+    Compile,
 }
 
 /// How much a call may take, as far as the child itself looks after it.

@@ -1,8 +1,9 @@
 //! One call, from a slot to its answer: which child is asked, and how often.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use expansion::{Call, Fault, Language, Outcome};
+use expansion::{Call, Fault, Language, Outcome, Text};
 use protocol::{Ask, Bounds, Mode};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -33,16 +34,21 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Puts the call into a frame.
+    /// Puts the call into a frame, with what is known of its code.
     ///
     /// # Errors
     /// The outcome, when it is too big for that.
-    pub(super) async fn new(call: Call, terms: Terms, mode: Mode) -> Result<Self, Outcome> {
+    pub(super) async fn new(
+        call: Call,
+        terms: Terms,
+        mode: Mode,
+        code: BTreeMap<String, Text>,
+    ) -> Result<Self, Outcome> {
         let size: usize = call.imports.values().map(|import| import.content.len()).sum();
         let session = call.language == Language::Jinja && mode == Mode::Render;
         let encode = move || {
             let (now, seed) = (now(&call), seed(&call));
-            let ask = Ask { mode, call, bounds: terms.bounds, now, seed };
+            let ask = Ask { mode, call, code, bounds: terms.bounds, now, seed };
             let body = serde_json::to_vec(&ask).expect("keys are strings and floats are finite");
             let frame = protocol::encode(&body, LONGEST);
             (ask.call, frame)
@@ -81,15 +87,24 @@ fn now(call: &Call) -> i64 {
 }
 
 /// Where the answer goes. The first one counts.
-pub(super) struct Reply(Option<oneshot::Sender<Result<Outcome, PoolError>>>);
+pub(super) struct Reply {
+    sender: Option<oneshot::Sender<Result<Outcome, PoolError>>>,
+    rendered: bool,
+}
 
 impl Reply {
     pub(super) fn new(sender: oneshot::Sender<Result<Outcome, PoolError>>) -> Self {
-        Self(Some(sender))
+        Self { sender: Some(sender), rendered: false }
+    }
+
+    /// Whether the template was rendered.
+    pub(super) fn rendered(&self) -> bool {
+        self.rendered
     }
 
     fn send(&mut self, result: Result<Outcome, PoolError>) {
-        if let Some(sender) = self.0.take() {
+        if let Some(sender) = self.sender.take() {
+            self.rendered = matches!(result, Ok(Outcome::Rendered(_)));
             // The caller may have gone away, which is up to him.
             let _ = sender.send(result);
         }
@@ -97,7 +112,7 @@ impl Reply {
 
     /// Waits until nobody wants the answer any more.
     async fn unwanted(&mut self) {
-        match &mut self.0 {
+        match &mut self.sender {
             Some(sender) => sender.closed().await,
             None => std::future::pending().await,
         }
@@ -116,13 +131,13 @@ enum Attempt {
 
 impl Inner {
     /// Renders a call to its end. When it returns, none of its children lives but kept ones.
-    pub(super) async fn perform(&self, job: &Job, mut reply: Reply) {
+    pub(super) async fn perform(&self, job: &Job, reply: &mut Reply) {
         let (mut lost, mut fresh): (Option<Arc<Worker>>, bool) = (None, false);
         loop {
             let attempt = if job.session {
-                self.ask_session(job, &mut reply, lost.as_ref(), fresh).await
+                self.ask_session(job, reply, lost.as_ref(), fresh).await
             } else {
-                self.ask_child(job, &mut reply, lost.as_ref()).await
+                self.ask_child(job, reply, lost.as_ref()).await
             };
             match attempt {
                 Ok(Attempt::Over) => return,

@@ -18,11 +18,12 @@ use crate::jail::limits;
 use crate::memory;
 
 /// The modules around a call, in the order in which they are loaded.
-const HARNESS: [(&CStr, &CStr, &str); 7] = [
+const HARNESS: [(&CStr, &CStr, &str); 8] = [
     (c"formwork_quick", c"<formwork:quick>", include_str!("python/quick.py")),
     (c"formwork_preload", c"<formwork:preload>", include_str!("python/preload.py")),
     (c"formwork_results", c"<formwork:results>", include_str!("python/results.py")),
     (c"formwork_python2", c"<formwork:python2>", include_str!("python/python2.py")),
+    (c"formwork_code", c"<formwork:code>", include_str!("python/code.py")),
     (c"formwork_imports", c"<formwork:imports>", include_str!("python/imports.py")),
     (c"formwork_faults", c"<formwork:faults>", include_str!("python/faults.py")),
     (c"formwork_harness", c"<formwork:harness>", include_str!("python/harness.py")),

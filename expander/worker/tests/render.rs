@@ -3,8 +3,8 @@
 #[allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 mod rig;
 
-use expansion::{Language, Value};
-use protocol::{Answer, Mode, Notice, Order};
+use expansion::{Language, Text, Value};
+use protocol::{Answer, Ask, Mode, Notice, Order};
 use rig::{Worker, ask, exchange, python, template};
 
 #[test]
@@ -268,6 +268,64 @@ fn python_2_is_translated_by_a_worker_that_was_started_for_it() {
     assert_eq!(text, "def f(d):\n  print(d, 0o644)\n  raise E('x')\n");
     let answer = Worker::start(&[]).answer(&old);
     assert!(matches!(&answer, Answer::Fault(fault) if fault.kind == "Unsupported"), "{answer:?}");
+}
+
+/// What the worker compiles the template of `ask` to.
+fn compiled(worker: &mut Worker, ask: &Ask) -> Text {
+    let answer = worker.answer(&Ask { mode: Mode::Compile, ..ask.clone() });
+    let Answer::Text { text, .. } = answer else { panic!("{answer:?}") };
+    text.into()
+}
+
+#[test]
+fn compiled_code_renders_and_fails_as_its_source_does() {
+    let mut worker = Worker::start(&[]);
+    for body in [
+        "return {'keys': [k for k, v in context.env.iteritems()], 'text': isinstance('', unicode)}",
+        "import random, h\nreturn 'a: %s%s\\n' % (random.random(), h.f())",
+        "def inner(x): return 1 / x\nreturn {'x': inner(0)}",
+        "import yaml\nyaml.safe_load('a: [')",
+    ] {
+        let source = template(body);
+        let helper = "def f():\n  return [x for x in xrange(3)]\n";
+        let mut ask = ask(Language::Python, &[("t.py", source.as_str()), ("h.py", helper)]);
+        let plain = worker.answer(&ask);
+        ask.code.insert("t.py".to_owned(), compiled(&mut worker, &ask));
+        let mut alone = ask.clone();
+        alone.call.template = "h.py".to_owned();
+        ask.code.insert("h.py".to_owned(), compiled(&mut worker, &alone));
+        assert_eq!(worker.answer(&ask), plain, "{body}");
+    }
+}
+
+#[test]
+fn a_template_is_not_run_to_be_compiled() {
+    let mut ask = python("raise ValueError('run')\n");
+    let mut worker = Worker::start(&[]);
+    compiled(&mut worker, &ask);
+    ask.mode = Mode::Compile;
+    ask.call.imports = python("def f(:\n").call.imports;
+    let answer = worker.answer(&ask);
+    assert!(matches!(&answer, Answer::Fault(fault) if fault.kind == "SyntaxError"), "{answer:?}");
+}
+
+#[test]
+fn code_that_this_interpreter_did_not_write_is_compiled_from_its_source() {
+    let mut worker = Worker::start(&[]);
+    let result = |answer| match answer {
+        Answer::Data { value, .. } => value.to_json(),
+        other => panic!("{other:?}"),
+    };
+    let mut ask = python(&template("return {'source': 1}"));
+    let other = compiled(&mut worker, &python(&template("return {'other': 2}")));
+    // Code is used unread, which is why it has to come from nothing but its source.
+    ask.code.insert("t.py".to_owned(), other.clone());
+    assert_eq!(result(worker.answer(&ask)), r#"{"other":2}"#);
+    let another = format!("AAAA{}", &other[4..]);
+    for wrong in ["", "!", "AAAA", &other[..other.len() - 8], &another] {
+        ask.code.insert("t.py".to_owned(), wrong.into());
+        assert_eq!(result(worker.answer(&ask)), r#"{"source":1}"#, "{wrong}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ import json
 import random
 import sys
 
+import formwork_code as code
 import formwork_faults as faults
 import formwork_imports as imports
 import formwork_preload as preload
@@ -83,7 +84,7 @@ def answer(body, limit, release=lambda: None):
     try:
         ask = json.loads(body)
         files = ask["call"]["imports"]
-        encoded = results.encode(convert(ask) if ask.get("mode") == "convert" else render(ask))
+        encoded = results.encode(MODES[ask.get("mode", "render")](ask))
         if len(encoded) <= limit:
             return encoded
         found = faults.static("OutputLimit", "the template gives more than %d bytes" % limit)
@@ -102,13 +103,18 @@ def convert(ask):
     return {"text": {"text": converter.convert(call["imports"][call["template"]]["content"], call["template"])}}
 
 
+def compile_only(ask):
+    name = ask["call"]["template"]
+    return {"text": {"text": code.pack(ask["call"]["imports"][name]["content"], name)}}
+
+
 def render(ask):
     call = ask["call"]
     random.seed(ask["seed"])
     sys.stdout = sys.stderr = Discarded()
     sys.path_importer_cache.clear()
     properties = call["resource"].get("properties")
-    returned = generate(call, Context(call))
+    returned = generate(ask, Context(call))
     answered = {"properties": results.data(properties)}
     if isinstance(returned, str):
         return {"text": dict(answered, text=results.data(returned))}
@@ -117,9 +123,10 @@ def render(ask):
     raise_wrong(returned)
 
 
-def generate(call, context):
+def generate(ask, context):
     """Runs the template and calls its entry."""
-    helpers = imports.Helpers(call["imports"])
+    call = ask["call"]
+    helpers = imports.Helpers(call["imports"], ask.get("code", {}))
     name = call["template"]
     namespace = {"__name__": name.rpartition("/")[2].partition(".")[0]}
     helpers.execute(call["imports"][name]["content"], name, namespace)
@@ -127,6 +134,9 @@ def generate(call, context):
         if entry in namespace:
             return namespace[entry](context)
     raise LookupError("%s defines neither %s nor %s" % (name, *ENTRIES))
+
+
+MODES = {"render": render, "convert": convert, "compile": compile_only}
 
 
 def raise_wrong(returned):

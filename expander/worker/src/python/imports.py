@@ -9,6 +9,7 @@ import io
 import sys
 import types
 
+import formwork_code as code
 import formwork_preload as preload
 import formwork_python2 as python2
 
@@ -33,8 +34,10 @@ def stand_in():
 class Helpers:
     """The imports of a call, seen as Python modules: `helpers/common.py` is `helpers.common`."""
 
-    def __init__(self, imports):
+    def __init__(self, imports, known):
         self.imports = imports
+        # Name of an import -> its code, where that is known already.
+        self.known = known
         # Dotted name -> (name of the import, source); a package without a body has None.
         self.sources = {}
         self.modules = {}
@@ -123,8 +126,9 @@ class Helpers:
     def execute(self, source, name, namespace):
         """Runs the source of an import in a namespace."""
         namespace["__builtins__"] = self.builtins
-        namespace.update(python2.names(source))
-        exec(python2.compiled(source, name), namespace)
+        compiled, names = code.unpack(self.known.get(name)) or code.compiled(source, name)
+        namespace.update(python2.named(names))
+        exec(compiled, namespace)
 
     def open(self, file, mode="r", *_, **__):
         """Imports can be read under their names and paths; nothing can be written."""

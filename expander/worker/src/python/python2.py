@@ -64,11 +64,16 @@ def compiled(source, name):
 
 
 def names(source):
-    """Globals that the source needs beside those of Python 3."""
-    found = {name: NAMES[name] for name in set(USED_NAME.findall(source))}
+    """Names of the globals that the source needs beside those of Python 3."""
+    found = set(USED_NAME.findall(source))
     if USED_METHOD.search(source) is not None:
         found.update(SUBSTITUTES)
-    return found
+    return sorted(found)
+
+
+def named(names):
+    """Those globals."""
+    return {name: NAMES[name] if name in NAMES else SUBSTITUTES[name] for name in names}
 
 
 def iterator(method, modern):

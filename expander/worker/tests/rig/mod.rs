@@ -1,5 +1,6 @@
 //! A worker to speak with: the real program, on a control socket, as the expander starts it.
 
+use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -171,6 +172,7 @@ pub fn ask(language: Language, files: &[(&str, &str)]) -> Ask {
     Ask {
         mode: Mode::Render,
         call: Call { id: 1, language, template, resource, env, imports: Arc::new(imports) },
+        code: BTreeMap::new(),
         bounds: Bounds { fuel: 100_000, output: OUTPUT },
         now: 1_451_606_400,
         seed: 7,

@@ -10,6 +10,7 @@ mod compiled;
 mod selftest;
 mod session;
 mod slots;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -34,6 +35,7 @@ use self::attempt::{Job, Reply};
 use self::compiled::{Compiled, Found, Source};
 use self::session::Sessions;
 use self::slots::{Slot, Slots};
+use self::standing::Standing;
 
 /// How long a call waits for a worker when none is ready. Starting one takes 50 ms.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -57,17 +59,6 @@ impl Drop for Stop {
     }
 }
 
-/// Whether templates may be run.
-#[derive(Clone, Debug)]
-enum Standing {
-    /// Not known yet, and why.
-    Unknown(String),
-    /// They may: these walls hold.
-    Holds(Walls),
-    /// They may not.
-    Refused(String),
-}
-
 struct Inner {
     config: Config,
     slots: Slots,
@@ -77,7 +68,7 @@ struct Inner {
     posted: watch::Sender<u64>,
     sessions: Sessions,
     compiled: Compiled,
-    standing: watch::Sender<Standing>,
+    standing: Standing,
     metrics: Metrics,
 }
 
@@ -101,7 +92,7 @@ impl Pool {
             posted: watch::Sender::new(0),
             sessions: Sessions::new(slots, config.session_calls),
             compiled: Compiled::new(),
-            standing: watch::Sender::new(Standing::Unknown("the workers are starting".into())),
+            standing: Standing::new(),
             metrics: Metrics::new(),
             config,
         });
@@ -131,7 +122,7 @@ impl Pool {
     /// # Errors
     /// When the template could not be tried, or not to its end.
     pub async fn render(&self, call: Call, terms: Terms) -> Result<Outcome, PoolError> {
-        self.inner.admitted(terms.deadline).await?;
+        self.inner.standing.settled(terms.deadline).await?;
         self.inner.render(call, terms, Mode::Render).await
     }
 
@@ -140,16 +131,13 @@ impl Pool {
     /// # Errors
     /// As [`Pool::render`].
     pub async fn convert(&self, call: Call, terms: Terms) -> Result<Outcome, PoolError> {
-        self.inner.admitted(terms.deadline).await?;
+        self.inner.standing.settled(terms.deadline).await?;
         self.inner.render(call, terms, Mode::Convert).await
     }
 
     /// The walls that hold, once that is known and enough of them do.
     pub fn walls(&self) -> Option<Walls> {
-        match &*self.inner.standing.borrow() {
-            Standing::Holds(walls) => Some(*walls),
-            Standing::Unknown(_) | Standing::Refused(_) => None,
-        }
+        self.inner.standing.walls().ok()
     }
 
     /// What to say of the expander in `/readyz?verbose`.
@@ -157,15 +145,10 @@ impl Pool {
     /// # Errors
     /// Why templates are not rendered.
     pub fn readiness(&self) -> Result<String, String> {
-        match &*self.inner.standing.borrow() {
-            Standing::Holds(walls) => {
-                let ready = self.inner.workers().count();
-                let all = self.inner.posts.len();
-                let text = format!("{walls}; {ready} of {all} workers ready");
-                if ready > 0 { Ok(text) } else { Err(text) }
-            }
-            Standing::Unknown(text) | Standing::Refused(text) => Err(text.clone()),
-        }
+        let walls = self.inner.standing.walls().map_err(|error| error.to_string())?;
+        let (ready, all) = (self.inner.workers().count(), self.inner.posts.len());
+        let text = format!("{walls}; {ready} of {all} workers ready");
+        if ready > 0 { Ok(text) } else { Err(text) }
     }
 
     /// Waits until it is known whether templates may be run.
@@ -173,7 +156,7 @@ impl Pool {
     /// # Errors
     /// When they may not, or it is not known by then.
     pub async fn ready(&self, deadline: Instant) -> Result<Walls, PoolError> {
-        self.inner.admitted(deadline).await
+        self.inner.standing.settled(deadline).await
     }
 
     /// Adds the metrics `formwork_expander_…`.
@@ -199,21 +182,6 @@ impl Render for Pool {
 }
 
 impl Inner {
-    async fn admitted(&self, deadline: Instant) -> Result<Walls, PoolError> {
-        let mut standing = self.standing.subscribe();
-        let known = standing.wait_for(|standing| !matches!(standing, Standing::Unknown(_)));
-        let until = deadline.min(Instant::now() + 3 * PATIENCE);
-        let standing = match timeout_at(until, known).await {
-            Ok(known) => known.expect("this very struct keeps the sender").clone(),
-            Err(_) => self.standing.borrow().clone(),
-        };
-        match standing {
-            Standing::Holds(walls) => Ok(walls),
-            Standing::Refused(reason) => Err(PoolError::Walls(reason)),
-            Standing::Unknown(reason) => Err(PoolError::Unavailable(reason)),
-        }
-    }
-
     /// Renders a call without asking whether that is allowed, which the self-test needs to find out.
     async fn render(
         self: &Arc<Self>,
@@ -286,18 +254,13 @@ impl Inner {
         let worker = match event {
             Event::Ready(worker) => {
                 tracing::info!(post, walls = %worker.walls(), "a worker is ready");
+                self.standing.born();
                 Some(worker)
             }
             Event::Died(reason) => {
                 tracing::warn!(post, %reason, "a worker died");
                 self.metrics.restarts.inc();
-                self.standing.send_if_modified(|standing| match standing {
-                    Standing::Unknown(text) => {
-                        *text = "the workers that run templates cannot be started".into();
-                        true
-                    }
-                    Standing::Holds(_) | Standing::Refused(_) => false,
-                });
+                self.standing.died();
                 None
             }
         };
@@ -340,7 +303,6 @@ impl Inner {
 
     /// A worker that was started again may find the machine changed.
     fn fit(&self, worker: &Worker) -> bool {
-        worker.walls().missing(&self.config.minimum).is_none()
-            || !matches!(&*self.standing.borrow(), Standing::Holds(_))
+        worker.walls().missing(&self.config.minimum).is_none() || self.standing.walls().is_err()
     }
 }

@@ -28,6 +28,8 @@ use self::control::Control;
 
 pub(crate) use self::child::{Child, Said};
 pub(crate) use self::keeper::{Event, Keeper};
+#[cfg(test)]
+pub(crate) use self::launch::Process;
 pub(crate) use self::launch::{Launch, Program};
 
 /// How long a worker may take until it is ready. It takes 50 ms; a machine that swaps takes longer.

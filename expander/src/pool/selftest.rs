@@ -17,7 +17,7 @@ use crate::walls::Walls;
 use crate::worker::Launch;
 
 use super::canary::{self, Canary};
-use super::{Inner, Pool, Standing};
+use super::{Inner, Pool};
 
 /// How often the short test runs.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -72,7 +72,7 @@ async fn first(inner: &Arc<Inner>, launch: &Arc<dyn Launch>) {
             Found::Contained => {
                 tracing::info!(%walls, "templates may be run");
                 inner.metrics.walls(&walls);
-                inner.standing.send_replace(Standing::Holds(walls));
+                inner.standing.hold(walls);
                 return;
             }
             Found::Breach(reason) | Found::Nothing(PoolError::Walls(reason)) => {
@@ -125,7 +125,7 @@ async fn walls(inner: &Inner) -> Walls {
 fn refuse(inner: &Inner, reason: String) {
     tracing::error!(target: "security", %reason, "templates are not run");
     inner.metrics.walls(&Walls::default());
-    inner.standing.send_replace(Standing::Refused(reason));
+    inner.standing.refuse(reason);
 }
 
 /// Has the canaries run, beside each other as templates would.

@@ -1,7 +1,9 @@
 //! The pool against workers that are played: the real one is as good as its word, these are not.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use expansion::{Call, Import, Imports, Language, Map, Outcome, Rendered};
@@ -11,6 +13,7 @@ use tokio::time::{Instant, sleep};
 use super::*;
 use crate::config::SelfTest;
 use crate::walls::Layer;
+use crate::worker::Process;
 use crate::worker::fake::{Fake, HANG, LISTEN, MURDER, say};
 
 const ANSWER: &str = r#"{"text": {"text": "resources: []"}}"#;
@@ -234,6 +237,37 @@ async fn sessions_of_a_dead_worker_are_not_asked() {
         worker.end();
     }
     assert_eq!(jinja(&pool).await, "1");
+}
+
+/// Workers that cannot be started until they are mended.
+struct Broken {
+    fake: Fake,
+    mended: Arc<AtomicBool>,
+}
+
+impl Launch for Broken {
+    fn launch(&self, arguments: &[String], control: OwnedFd) -> io::Result<Box<dyn Process>> {
+        if self.mended.load(Ordering::Relaxed) {
+            return self.fake.launch(arguments, control);
+        }
+        Err(io::Error::other("broken"))
+    }
+}
+
+#[tokio::test]
+async fn nobody_waits_for_workers_that_cannot_be_started() {
+    let mended = Arc::new(AtomicBool::new(false));
+    let fake = Fake::new(|_, _| format!("{}{HANG}", say(ANSWER)));
+    let broken: Arc<dyn Launch> = Arc::new(Broken { fake, mended: Arc::clone(&mended) });
+    let pool = Pool::launch(config(), &broken).unwrap();
+    match python(&pool).await {
+        Err(PoolError::Unavailable(reason)) => assert!(reason.contains("cannot be started")),
+        other => panic!("{other:?}"),
+    }
+    assert!(pool.readiness().is_err());
+    mended.store(true, Ordering::Relaxed);
+    until(|| pool.readiness().is_ok()).await;
+    assert_eq!(text(python(&pool).await), "resources: []");
 }
 
 #[tokio::test]

@@ -5,12 +5,10 @@
 //! once, and of others only so many are, because each may take memory by its budgets.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use expansion::{Expanded, Input};
 use moka::future::Cache as Store;
 use prometheus_client::metrics::counter::Counter;
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use crate::digest::digest;
@@ -19,20 +17,19 @@ use crate::error::{ExpandError, PoolError};
 use crate::fetch::Fetch;
 use crate::metrics::Register;
 use crate::render::Render;
+use crate::room::Room;
 use crate::weight;
 
 /// From how many bytes of input on the digest is no work for a thread that serves others.
 const HEAVY: usize = 1 << 20;
 
-/// How long an expansion waits for others to end.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// What a caller who is turned away is told to wait.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How many big expansions run at once. One may take some hundred megabytes if it is built for that.
+const BIG: usize = 2;
 
 /// Results by digest.
 pub struct Cache {
     kept: Store<String, Arc<Expanded>>,
-    places: Semaphore,
+    room: Room,
     hits: Counter,
     misses: Counter,
 }
@@ -68,15 +65,16 @@ impl Cache {
         };
         Self {
             kept: Store::builder().max_capacity(bytes).weigher(weigh).build(),
-            places: Semaphore::new(Semaphore::MAX_PERMITS),
+            room: Room::boundless(),
             hits: Counter::default(),
             misses: Counter::default(),
         }
     }
 
-    /// Runs at most so many expansions at once. Others wait for ten seconds, and are [`Busy`](PoolError::Busy) then.
+    /// Runs at most so many expansions at once, and of those that are given more than half a megabyte two. Others wait
+    /// for ten seconds, and are [`Busy`](PoolError::Busy) then.
     pub fn at_once(self, most: usize) -> Self {
-        Self { places: Semaphore::new(most), ..self }
+        Self { room: Room::new(most, BIG), ..self }
     }
 
     /// Adds the metrics `formwork_expander_cache_…`.
@@ -103,9 +101,10 @@ impl Cache {
             let mut ran = false;
             let run = async {
                 ran = true;
-                let _place = self.place(deadline).await?;
+                let place = self.room.enter().await;
+                let place = place.map_err(|busy| Passed::Failed(busy.into()))?;
                 self.misses.inc();
-                match drive::run(input.clone(), renderer, fetch, deadline).await {
+                match drive::run(input.clone(), place, renderer, fetch, deadline).await {
                     Ok(Finished { expanded, fetched: false }) => Ok(Arc::new(expanded)),
                     Ok(Finished { expanded, .. }) => Err(Passed::Fetched(Arc::new(expanded))),
                     Err(error) => Err(Passed::Failed(error)),
@@ -128,15 +127,6 @@ impl Cache {
                 self.hits.inc();
             }
             return Ok(Cached { digest, expanded });
-        }
-    }
-
-    /// Waits until another expansion may run.
-    async fn place(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Passed> {
-        let until = deadline.min(Instant::now() + PATIENCE);
-        match timeout_at(until, self.places.acquire()).await {
-            Ok(place) => Ok(place.expect("nobody closes it")),
-            Err(_) => Err(Passed::Failed(PoolError::Busy { retry_after: RETRY_AFTER }.into())),
         }
     }
 }

@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::error::{ExpandError, PoolError};
 use crate::fetch::{Fetch, FetchError};
 use crate::render::{Render, Terms};
+use crate::room::{Place, Room};
 use crate::weight;
 
 /// From how many bytes on a step is no work for a thread that serves others.
@@ -28,7 +29,9 @@ pub async fn expand(
     fetch: &dyn Fetch,
     deadline: Instant,
 ) -> Result<Expanded, ExpandError> {
-    run(input, renderer, fetch, deadline).await.map(|finished| finished.expanded)
+    let room = Room::boundless();
+    let place = room.enter().await?;
+    run(input, place, renderer, fetch, deadline).await.map(|finished| finished.expanded)
 }
 
 /// A result, and whether anything beside the input went into it.
@@ -39,20 +42,21 @@ pub(crate) struct Finished {
 
 pub(crate) async fn run(
     input: Input,
+    place: Place<'_>,
     renderer: &dyn Render,
     fetch: &dyn Fetch,
     deadline: Instant,
 ) -> Result<Finished, ExpandError> {
     let work = async {
         let terms = Terms::new(&input.options.limits, deadline);
-        let mut machine = Machine::start(input).await?;
+        let mut machine = Machine::start(input, place).await?;
         let mut fetched = false;
         loop {
             match machine.step().await? {
                 Step::Done(expanded) => return Ok(Finished { expanded, fetched }),
                 Step::Import(wanted) => {
                     fetched = true;
-                    machine.import(fetch.fetch(&wanted).await.map_err(unfetched)?);
+                    machine.import(fetch.fetch(&wanted).await.map_err(unfetched)?).await?;
                 }
                 Step::Render(calls) => render(&mut machine, calls, renderer, terms).await?,
             }
@@ -63,7 +67,7 @@ pub(crate) async fn run(
 
 /// Renders the calls of a level beside each other, only so many that a wide one does not fill the queue for all others.
 async fn render(
-    machine: &mut Machine,
+    machine: &mut Machine<'_>,
     calls: Vec<Call>,
     renderer: &dyn Render,
     terms: Terms,
@@ -72,7 +76,7 @@ async fn render(
     let mut answers = stream::iter(calls).map(rendering).buffer_unordered(renderer.width().max(1));
     while let Some((id, outcome)) = answers.next().await {
         match outcome {
-            Ok(outcome) => machine.answer(id, outcome).await,
+            Ok(outcome) => machine.answer(id, outcome).await?,
             Err(PoolError::Timeout) => return Err(ExpandError::Timeout),
             Err(error) => return Err(error.into()),
         }
@@ -88,30 +92,38 @@ fn unfetched(FetchError { name, message }: FetchError) -> Failure {
     Problem::new(Cause::Import, message).in_file(name).into()
 }
 
-/// What files weigh. A schema of a few lines can be a second's work.
-fn files(files: &Imports) -> usize {
-    let weight = |(name, import): (&String, &Import)| {
+/// How long files are.
+fn length(files: &Imports) -> usize {
+    files.values().map(|import| import.content.len()).sum()
+}
+
+/// How much work they are. A schema of a few lines can be a second's.
+fn work(files: &Imports) -> usize {
+    let work = |(name, import): (&String, &Import)| {
         if name.ends_with(".schema") { HEAVY } else { import.content.len() }
     };
-    files.iter().map(weight).sum()
+    files.iter().map(work).sum()
 }
 
 /// An expansion, and how much it has been given: steps of big ones go to threads that may take their time.
-struct Machine {
+struct Machine<'a> {
     /// None while another thread has it.
     expansion: Option<Expansion>,
     given: usize,
+    place: Place<'a>,
 }
 
-impl Machine {
-    async fn start(input: Input) -> Result<Self, Failure> {
-        let given = weight::of_yaml(&input.configuration) + files(&input.imports);
+impl<'a> Machine<'a> {
+    async fn start(input: Input, mut place: Place<'a>) -> Result<Self, ExpandError> {
+        let configuration = weight::of_yaml(&input.configuration);
+        let given = configuration + work(&input.imports);
+        place.grow(configuration + length(&input.imports)).await?;
         let expansion = if given < HEAVY {
             Expansion::new(input)
         } else {
             aside(move || Expansion::new(input)).await
         };
-        Ok(Self { expansion: Some(expansion?), given })
+        Ok(Self { expansion: Some(expansion?), given, place })
     }
 
     async fn step(&mut self) -> Result<Step, Failure> {
@@ -128,16 +140,20 @@ impl Machine {
         step
     }
 
-    fn import(&mut self, files: Imports) {
-        self.given += self::files(&files);
+    async fn import(&mut self, files: Imports) -> Result<(), PoolError> {
+        self.place.grow(length(&files)).await?;
+        self.given += work(&files);
         self.present().import(files);
+        Ok(())
     }
 
-    async fn answer(&mut self, id: u64, outcome: Outcome) {
+    async fn answer(&mut self, id: u64, outcome: Outcome) -> Result<(), PoolError> {
         let size = weight::of_outcome(&outcome);
+        self.place.grow(size).await?;
         self.given += size;
         if size < HEAVY {
-            return self.present().answer(id, outcome);
+            self.present().answer(id, outcome);
+            return Ok(());
         }
         let mut expansion = self.expansion.take().expect(PRESENT);
         let answered = aside(move || {
@@ -145,6 +161,7 @@ impl Machine {
             expansion
         });
         self.expansion = Some(answered.await);
+        Ok(())
     }
 
     fn present(&mut self) -> &mut Expansion {

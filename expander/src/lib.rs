@@ -16,6 +16,7 @@ mod metrics;
 mod pool;
 mod printable;
 mod render;
+mod room;
 mod walls;
 mod weight;
 mod worker;

@@ -251,6 +251,33 @@ async fn only_so_many_expansions_run_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn two_big_expansions_leave_small_ones_their_room() {
+    let cache = Cache::new(0).at_once(8);
+    let big = |resources| {
+        let mut input = input(resources, "t.jinja");
+        input.configuration.push_str(&format!("# {}\n", "x".repeat(600 << 10)));
+        input
+    };
+    let (hanging, renderer) = (Played::new(Play::Hang, 1), Played::new(Play::Render, 1));
+    let (hour, soon) = (deadline(), Instant::now() + Duration::from_secs(20));
+    let late = async |input| {
+        // Behind the two that hang.
+        sleep(Duration::from_secs(1)).await;
+        cache.expand(input, &renderer, &NoFetch, hour).await
+    };
+    let (_, _, third, small) = tokio::join!(
+        cache.expand(big(1), &hanging, &NoFetch, soon),
+        cache.expand(big(2), &hanging, &NoFetch, soon),
+        late(big(3)),
+        late(input(3, "t.jinja")),
+    );
+    let busy = PoolError::Busy { retry_after: Duration::from_secs(1) };
+    assert_eq!(third.unwrap_err(), busy.into());
+    assert!(small.is_ok());
+    assert!(cache.expand(big(3), &renderer, &NoFetch, hour).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
 async fn whoever_waits_for_an_expansion_that_is_given_up_runs_it() {
     let cache = Arc::new(Cache::new(1 << 20).at_once(1));
     let leader = tokio::spawn({

@@ -113,8 +113,8 @@ pub(crate) fn bytes(ran: &Ran) -> String {
 
 /// What differs between a result and the original's YAML.
 fn differing(expanded: &Expanded, text: &str) -> Result<Option<String>> {
-    let loaded = yaml::safe_load(text).map_err(|error| anyhow!("{error}"))?;
-    let wanted = match Value::from_json(&loaded.json)? {
+    let loaded = yaml::safe_load::<Value>(text).map_err(|error| anyhow!("{error}"))?;
+    let wanted = match loaded.value {
         Value::Null => document(&Expanded::default()),
         value => value,
     };

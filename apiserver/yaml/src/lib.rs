@@ -6,9 +6,9 @@
 //! aliases and nesting can do.
 //!
 //! [`safe_load`] and [`safe_dump`] go by another's rules, those of PyYAML, which Deployment Manager's files were
-//! written for.
+//! written for. The former makes a caller's own values, any [`Tree`]; everywhere else, the other side is JSON text.
 //!
-//! The other side is always JSON text. What it is about is nobody's business here.
+//! What it is about is nobody's business here.
 //!
 //! ```
 //! let read = yaml::to_json("kind: Switch\nmode: 0755\non: yes\n")?;
@@ -27,14 +27,19 @@ mod read;
 mod scalar;
 mod write;
 
-pub use read::{Converted, Loaded, ReadError, documents, safe_load, to_json};
+pub use read::{Converted, Loaded, ReadError, Scalar, Tree, documents, safe_load, to_json};
 pub use write::{WriteError, from_json, safe_dump};
 
 /// How many lists and maps may be open at any one place of a text that is read.
 const DEPTH_IN: usize = 250;
 /// The same for [`safe_load`]: what it yields travels inside other JSON, whose readers end at 128.
 const DEPTH_LOADED: usize = 100;
-/// The same for a text that is written: as deep as stored objects may be, and a list around them.
+/// How much a text may say to [`safe_load`], when each of its values counts [`VALUE_LOADED`] bytes. One may be written with
+/// two bytes, and takes some eighty in memory.
+const LARGEST_LOADED: usize = 16 << 20;
+/// About what a value has in text as people write it.
+const VALUE_LOADED: usize = 24;
+/// The depth of a text that is written: as deep as stored objects may be, and a list around them.
 const DEPTH_OUT: usize = 1_008;
 /// How many bytes anchors and aliases may copy.
 const COPIED: usize = 4 << 20;

@@ -1,15 +1,22 @@
-//! YAML to JSON text.
+//! YAML to JSON text, or to a caller's values.
 //!
-//! Members come out sorted by key, as from Go's map. A key that stands twice takes the last value and is
+//! In JSON text, members come out sorted by key, as from Go's map. A key that stands twice takes the last value and is
 //! reported with its line; whether that is a warning or an error is the caller's business.
 
+mod json;
 mod node;
 mod tag;
+mod target;
+mod tree;
 
 use granit_parser::Span;
 use schema::json::{Scanner, ValueKind};
 
-use self::node::{Reader, Rules};
+use self::json::Json;
+use self::node::Reader;
+pub use self::tag::Scalar;
+pub use self::tree::Tree;
+use self::tree::Values;
 use crate::{DEPTH_IN, DEPTH_OUT};
 
 /// Why a text is not YAML, or more than is good.
@@ -74,9 +81,9 @@ impl Converted {
 
 /// A document that was read by the rules of [`safe_load`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
-    /// The document as JSON, its members in the order in which they are written.
-    pub json: String,
+pub struct Loaded<V> {
+    /// What it says.
+    pub value: V,
     /// As in [`Converted`].
     pub duplicates: Vec<String>,
     /// For each list that is a member of the map at the top: its key, and the line of each item, from 1. A list that
@@ -84,35 +91,29 @@ pub struct Loaded {
     pub lines: Vec<(String, Vec<usize>)>,
 }
 
-impl Loaded {
-    fn null() -> Self {
-        Self { json: "null".to_owned(), duplicates: Vec::new(), lines: Vec::new() }
+impl From<Loaded<String>> for Converted {
+    fn from(loaded: Loaded<String>) -> Self {
+        Self { json: loaded.value, duplicates: loaded.duplicates }
     }
 }
 
-impl From<Loaded> for Converted {
-    fn from(loaded: Loaded) -> Self {
-        Self { json: loaded.json, duplicates: loaded.duplicates }
-    }
-}
-
-/// Turns the only document of `text` into JSON as PyYAML's safe loader reads it; no document is `null`.
+/// Reads the only document of `text` as PyYAML's safe loader does; no document is null.
 ///
 /// Two things are different: dates stay the text that is written, and so do all keys, as `yes:`, `010:` and `1.5:`. Floats
-/// keep a point or an exponent, so that 1.0 is no integer. JSON is read by the same rules: `1e3` is a text in it as well.
+/// are no integers, 1.0 neither. JSON is read by the same rules: `1e3` is a text in it as well.
 ///
 /// # Errors
 /// When it is not YAML or more than one document, for tags other than those of YAML 1.1's scalars, lists and maps, when
-/// JSON cannot express it (`.inf`, integers beyond 64 bits), or when it exceeds a limit (100 levels, 4 MiB of copies by
-/// anchors and aliases).
-pub fn safe_load(text: &str) -> Result<Loaded, ReadError> {
-    let mut reader = Reader::new(text, Rules::Python);
+/// JSON cannot express it (`.inf`, integers beyond 64 bits), or when it exceeds a limit (100 levels, some 700,000
+/// values, 4 MiB of copies by anchors and aliases).
+pub fn safe_load<V: Tree>(text: &str) -> Result<Loaded<V>, ReadError> {
+    let mut reader = Reader::<Values<V>>::new(text);
     let document = reader.document()?;
     if let Some(line) = reader.next_document()? {
         let message = "expected a single document in the stream, but found another".to_owned();
         return Err(ReadError { line: Some(line), message });
     }
-    Ok(document.unwrap_or_else(Loaded::null))
+    Ok(document.unwrap_or_else(|| reader.null()))
 }
 
 /// Turns the first document of `text` into JSON; no document is `null`. Nothing behind it is looked at.
@@ -126,8 +127,9 @@ pub fn to_json(text: &str) -> Result<Converted, ReadError> {
     if let Some([json]) = objects(text, DEPTH_IN).as_deref() {
         return Ok(Converted::unchanged(json));
     }
-    let document = Reader::new(text, Rules::Go).document()?;
-    Ok(document.unwrap_or_else(Loaded::null).into())
+    let mut reader = Reader::<Json>::new(text);
+    let document = reader.document()?;
+    Ok(document.unwrap_or_else(|| reader.null()).into())
 }
 
 /// Turns all documents of a file into JSON, but for those that are empty or `null`.
@@ -141,10 +143,10 @@ pub fn documents(text: &str) -> Result<Vec<Converted>, ReadError> {
     if let Some(objects) = objects(text, DEPTH_OUT) {
         return Ok(objects.into_iter().map(Converted::unchanged).collect());
     }
-    let mut reader = Reader::new(text, Rules::Go);
+    let mut reader = Reader::<Json>::new(text);
     let mut documents = Vec::new();
     while let Some(document) = reader.document()? {
-        if document.json != "null" {
+        if document.value != "null" {
             documents.push(document.into());
         }
     }
@@ -167,3 +169,5 @@ fn objects(text: &str, depth: usize) -> Option<Vec<&str>> {
 mod loaded;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod written;

@@ -48,8 +48,8 @@ fn read(body: &[u8]) -> Result<Template, String> {
         return Ok(template);
     }
     let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
-    let json = yaml::safe_load(text).map_err(|error| error.to_string())?.json;
-    Template::from_json(json.as_bytes())
+    let loaded = yaml::safe_load::<Value>(text).map_err(|error| error.to_string())?;
+    Template::from_json(loaded.value.to_json().as_bytes())
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 //!
 //! What the text has to contain is the business of those who ask.
 
-use crate::value::{Value, size};
+use crate::value::Value;
 
 /// A text that was read.
 #[derive(Debug)]
@@ -35,7 +35,8 @@ pub(crate) struct Unreadable {
     pub(crate) message: String,
 }
 
-/// How much one text may say. All of an expansion's texts together have a budget; this ends one before it takes memory.
+/// How much one text may say. All of an expansion's texts together have a budget; the reader itself ends what would take
+/// much memory.
 const LARGEST: usize = 16 << 20;
 
 /// Reads YAML as PyYAML's `safe_load` does.
@@ -47,14 +48,13 @@ pub(crate) fn read(text: &str) -> Result<Document, Unreadable> {
         line: error.line().and_then(|line| u32::try_from(line).ok()),
         message: error.message().to_owned(),
     };
-    let yaml::Loaded { json, duplicates, lines } = yaml::safe_load(text).map_err(unreadable)?;
-    let size = size::of_json(json.as_bytes());
+    let yaml::Loaded { value, duplicates, lines } =
+        yaml::safe_load::<Value>(text).map_err(unreadable)?;
+    let size = value.size();
     if size > LARGEST {
         let message = format!("it says more than the {LARGEST} bytes that are allowed");
         return Err(Unreadable { line: None, message });
     }
-    let value = Value::from_json(&json)
-        .map_err(|error| Unreadable { line: None, message: error.to_string() })?;
     Ok(Document { value, size, warnings: duplicates, lines })
 }
 

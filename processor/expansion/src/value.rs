@@ -1,8 +1,9 @@
 //! The values of configurations: what JSON can say, with maps that keep their order.
 
 mod repr;
-pub(crate) mod size;
+mod size;
 mod text;
+mod tree;
 
 use indexmap::IndexMap;
 use serde_json::Number;

@@ -1,14 +1,20 @@
 //! Tests of what PyYAML's rules make of a text.
 
+use super::written::Written;
 use super::*;
+use crate::{LARGEST_LOADED, VALUE_LOADED};
+
+fn load(yaml: &str) -> Result<Loaded<Written>, ReadError> {
+    safe_load(yaml)
+}
 
 fn check(yaml: &str, expected: &str) {
-    let read = safe_load(yaml);
-    assert_eq!(read.unwrap_or_else(|error| panic!("{yaml}: {error}")).json, expected, "{yaml}");
+    let read = load(yaml).unwrap_or_else(|error| panic!("{yaml}: {error}"));
+    assert_eq!(read.value.to_string(), expected, "{yaml}");
 }
 
 fn refused(yaml: &str) -> ReadError {
-    safe_load(yaml).expect_err(yaml)
+    load(yaml).expect_err(yaml)
 }
 
 #[test]
@@ -111,8 +117,8 @@ fn there_is_one_document_or_none() {
 
 #[test]
 fn of_equal_keys_the_first_has_the_place_and_the_last_the_value() {
-    let read = safe_load("b: 1\na: 2\nb: {c: 1, c: 2}\n").unwrap();
-    assert_eq!(read.json, r#"{"b":{"c":2},"a":2}"#);
+    let read = load("b: 1\na: 2\nb: {c: 1, c: 2}\n").unwrap();
+    assert_eq!(read.value.to_string(), r#"{"b":{"c":2},"a":2}"#);
     assert_eq!(
         read.duplicates,
         [r#"line 3: key "c" already set in map"#, r#"line 3: key "b" already set in map"#]
@@ -121,8 +127,8 @@ fn of_equal_keys_the_first_has_the_place_and_the_last_the_value() {
 
 #[test]
 fn what_is_merged_comes_first_and_yields_to_the_map_itself() {
-    let read = safe_load("base: &b {k: 1, j: 2}\nown: {a: 0, k: 9, <<: *b}\n").unwrap();
-    assert_eq!(read.json, r#"{"base":{"k":1,"j":2},"own":{"k":9,"j":2,"a":0}}"#);
+    let read = load("base: &b {k: 1, j: 2}\nown: {a: 0, k: 9, <<: *b}\n").unwrap();
+    assert_eq!(read.value.to_string(), r#"{"base":{"k":1,"j":2},"own":{"k":9,"j":2,"a":0}}"#);
     assert_eq!(read.duplicates, [""; 0]);
     check(
         "- &x {c: 1}\n- &y {c: 2, d: 3}\n- {e: 0, <<: [*x, *y], <<: {d: 9}}\n",
@@ -142,9 +148,31 @@ fn an_anchored_key_is_a_text_as_a_key_and_a_value_elsewhere() {
 #[test]
 fn items_of_lists_at_the_top_have_their_lines() {
     let text = "x: &x [1, 2]\n<<: {y: [1]}\nresources:\n- name: a\n  deep: [1,\n    2]\n-\n  name: b\n- {}\nz: *x\n";
-    let lines = safe_load(text).unwrap().lines;
+    let lines = load(text).unwrap().lines;
     assert_eq!(lines, [("x".to_owned(), vec![1, 1]), ("resources".to_owned(), vec![4, 8, 9])]);
-    assert_eq!(safe_load("- [1]\n- {a: [2]}\n").unwrap().lines, []);
+    assert_eq!(load("- [1]\n- {a: [2]}\n").unwrap().lines, []);
+}
+
+#[test]
+fn repeated_keys_are_told_in_the_order_in_which_their_values_end() {
+    let long = "x".repeat(100);
+    let text = format!("<<: {{a: {long}, a: 2}}\nb: 1\nb: 2\n");
+    let keys = ["line 1: key \"a\" already set in map", "line 3: key \"b\" already set in map"];
+    assert_eq!(load(&text).unwrap().duplicates, keys);
+}
+
+#[test]
+fn very_many_values_are_refused_before_they_take_memory() {
+    let most = LARGEST_LOADED / VALUE_LOADED;
+    assert!(load(&format!("[{}]", "0,".repeat(most - 1))).is_ok());
+    let error = refused(&format!("[{}]", "0,".repeat(most)));
+    let message = "it says more than the 16777216 bytes that are allowed";
+    assert_eq!((error.line(), error.message()), (None, message));
+    let tenth = most / 10;
+    let copies =
+        |aliases: usize| format!("- &a [{}]\n- [{}]\n", "0,".repeat(tenth), "*a,".repeat(aliases));
+    assert!(load(&copies(8)).is_ok());
+    assert!(refused(&copies(9)).message().contains("excessive aliasing"));
 }
 
 #[test]

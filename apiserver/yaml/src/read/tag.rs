@@ -4,15 +4,49 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use granit_parser::{ScalarStyle, Span, Tag};
+use schema::json::write_string;
 
 use super::ReadError;
+use super::node::Rules;
 use crate::python;
 use crate::scalar::{Plain, resolve};
 
-/// A scalar's value.
-pub(super) enum Scalar<'a> {
-    Plain(Plain),
+/// What a scalar of a text means.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar<'a> {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// An integer of 64 bits with a sign.
+    Int(i64),
+    /// An integer that needs all 64 bits for itself.
+    Uint(u64),
+    /// A float; one that is a value, and no key, is finite.
+    Float(f64),
+    /// A text.
     Text(Cow<'a, str>),
+}
+
+impl Scalar<'_> {
+    /// Writes it as JSON; a float is finite.
+    pub(super) fn write_json(&self, out: &mut String, rules: Rules) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Int(value) => out.push_str(&value.to_string()),
+            Self::Uint(value) => out.push_str(&value.to_string()),
+            Self::Float(value) => out.push_str(&rules.float(*value)),
+            Self::Text(value) => write_string(out, value),
+        }
+    }
+
+    /// The same as a text of its own.
+    pub(super) fn json(&self, rules: Rules) -> String {
+        let mut json = String::new();
+        self.write_json(&mut json, rules);
+        json
+    }
 }
 
 /// A scalar's value by its tag or, without one, by its form, as Go's library has it.
@@ -48,8 +82,7 @@ pub(super) fn go_scalar<'a>(
             let kind = kind.as_deref().unwrap_or_default();
             Err(ReadError::at(span, &format!("cannot decode `{value}` as a !!{kind}")))
         }
-        (true, Plain::Text) => Ok(Scalar::Text(value)),
-        (true, meaning) => Ok(Scalar::Plain(meaning)),
+        (true, meaning) => Ok(meant(value, meaning)),
     }
 }
 
@@ -122,5 +155,12 @@ fn unknown(tag: &Tag, span: &Span) -> ReadError {
 }
 
 fn meant(value: Cow<'_, str>, meaning: Plain) -> Scalar<'_> {
-    if meaning == Plain::Text { Scalar::Text(value) } else { Scalar::Plain(meaning) }
+    match meaning {
+        Plain::Null => Scalar::Null,
+        Plain::Bool(value) => Scalar::Bool(value),
+        Plain::Int(value) => Scalar::Int(value),
+        Plain::Uint(value) => Scalar::Uint(value),
+        Plain::Float(value) => Scalar::Float(value),
+        Plain::Text => Scalar::Text(value),
+    }
 }

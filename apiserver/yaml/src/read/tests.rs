@@ -1,3 +1,4 @@
+use super::written::Written;
 use super::*;
 
 fn check(yaml: &str, expected: &str) {
@@ -105,8 +106,8 @@ fn a_repeated_key_takes_the_last_value_and_is_reported_with_its_line() {
     );
     assert!(to_json("a: 1").unwrap().duplicates.is_empty());
     let many = "a: 1\n".repeat(5000);
-    let told =
-        (to_json(&many).unwrap().duplicates.len(), safe_load(&many).unwrap().duplicates.len());
+    let loaded = safe_load::<Written>(&many).unwrap();
+    let told = (to_json(&many).unwrap().duplicates.len(), loaded.duplicates.len());
     assert_eq!(told, (1000, 1000), "millions of them would be gigabytes");
 }
 
@@ -135,6 +136,9 @@ fn bombs_are_refused() {
         );
     }
     assert!(refused(&laughs).contains("excessive aliasing"));
+    let keys = format!("- &a {}\n- [{}]\n", "x".repeat(1 << 20), "{*a : 1},".repeat(5));
+    assert!(refused(&keys).contains("excessive aliasing"));
+    assert!(safe_load::<Written>(&keys).unwrap_err().message().contains("excessive aliasing"));
     let nested_anchors: String = (0..200).map(|n| format!("&a{n} [")).collect();
     let big = format!("{nested_anchors}{}{}", "x".repeat(1 << 20), "]".repeat(200));
     assert!(refused(&big).contains("excessive aliasing"));

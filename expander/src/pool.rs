@@ -145,7 +145,10 @@ impl Pool {
     /// # Errors
     /// Why templates are not rendered.
     pub fn readiness(&self) -> Result<String, String> {
-        let walls = self.inner.standing.walls().map_err(|error| error.to_string())?;
+        let walls = self.inner.standing.walls().map_err(|error| match error {
+            PoolError::Walls(reason) | PoolError::Unavailable(reason) => reason,
+            PoolError::Busy { .. } | PoolError::Timeout => error.to_string(),
+        })?;
         let (ready, all) = (self.inner.workers().count(), self.inner.posts.len());
         let text = format!("{walls}; {ready} of {all} workers ready");
         if ready > 0 { Ok(text) } else { Err(text) }

@@ -1,5 +1,5 @@
 //! A server of one kind, `Note`, with everything that the library gives every kind: storage, watch,
-//! Tables, OpenAPI, discovery, validation, patches. `cargo run -p apiserver --example minimal`
+//! Tables, OpenAPI, discovery, validation, patches, a status. `cargo run -p apiserver --example minimal`
 
 use std::sync::Arc;
 
@@ -35,9 +35,10 @@ impl Strategy for Notes {
 
 fn notes() -> ApiGroup {
     let schema = Schema::object("com.example.v1.Note", "A Note is a line of text.")
-        .required("text", Schema::string("What the note says."));
+        .required("text", Schema::string("What the note says."))
+        .optional("status", Schema::opaque_object("What became of the note."));
     let definition = Definition::namespaced("example.com", "v1", "Note", "notes", schema);
-    let notes = Resource::new(definition, Serves::Stored(Box::new(Notes)));
+    let notes = Resource::new(definition, Serves::Stored(Box::new(Notes))).with_status();
     let version = ApiVersion { name: "v1", resources: vec![notes.into()] };
     ApiGroup { name: "example.com", versions: vec![version] }
 }

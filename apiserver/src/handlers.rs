@@ -25,7 +25,7 @@ use crate::metrics::Sent;
 use crate::object::{Object, Stored};
 use crate::options::WriteOptions;
 use crate::request::{RequestInfo, Verb};
-use crate::resource::{Context, FieldValidation, Kinds, Resource, Scope, Serves};
+use crate::resource::{Context, FieldValidation, Kinds, Part, Resource, Scope, Serves};
 use crate::response::Response;
 use crate::status::Error;
 use crate::store::Store;
@@ -64,8 +64,8 @@ impl<'a> Call<'a> {
             (Verb::Get, true) if stored => self.get().await,
             (Verb::List, false) if stored => self.list().await,
             (Verb::Watch, _) if stored => self.watch().await,
-            (Verb::Update, true) if stored => self.update(body).await,
-            (Verb::Patch, true) if stored => self.patch(body).await,
+            (Verb::Update, true) if stored => self.update(Part::Main, body).await,
+            (Verb::Patch, true) if stored => self.patch(Part::Main, body).await,
             (Verb::Delete, true) if stored => self.delete(body).await,
             (Verb::DeleteCollection, false) if stored && self.takes_writes() => {
                 self.deletecollection(body).await

@@ -8,7 +8,7 @@ use merge::managed::{self, Live, Update};
 use crate::codec::Warnings;
 use crate::meta::{ObjectMeta, Time};
 use crate::object::{Fields, Object};
-use crate::resource::Resource;
+use crate::resource::{Part, Resource};
 
 /// Drops owner references that stand twice, with a warning.
 pub(crate) fn dedup_owners(meta: &mut ObjectMeta, warnings: &mut Warnings) {
@@ -21,11 +21,13 @@ pub(crate) fn dedup_owners(meta: &mut ObjectMeta, warnings: &mut Warnings) {
     }
 }
 
-/// Records who set the fields of `new`, as it was sent: over `old`, or from nothing.
+/// Records who set the fields of `new`, as it was sent: over `old`, or from nothing. What does not
+/// belong to `part` counts as not sent.
 ///
 /// An object whose fields cannot be told apart is kept without a record, as upstream does.
 pub(crate) fn record(
     resource: &Resource,
+    part: Part,
     old: Option<&Object>,
     new: &mut Object,
     manager: &str,
@@ -47,8 +49,8 @@ pub(crate) fn record(
         given: given.as_deref(),
         manager,
         api_version: resource.api_version(),
-        subresource: "",
-        reset: None,
+        subresource: part.subresource(),
+        reset: resource.reset_fields(part),
         also_served: &[],
         now: &now,
     });

@@ -2,6 +2,7 @@
 //! [`crate::handlers`]; here stands only what is peculiar to one resource.
 
 mod column;
+mod part;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,7 +17,10 @@ use crate::field;
 use crate::object::Object;
 use crate::status::{Error, Subject};
 
+use self::part::ResetFields;
+
 pub use self::column::{Cell, Column};
+pub use self::part::Part;
 
 /// Where the objects of a resource live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +32,7 @@ pub enum Scope {
 }
 
 /// The names and the schema of a kind, and where it is served.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Definition {
     /// The API group, e.g. `template.openshift.io`.
     pub group: &'static str,
@@ -155,9 +159,11 @@ pub enum FieldValidation {
 }
 
 /// What is peculiar to a stored resource. The machinery calls these in this order:
-/// `prepare_for_create`, `validate`, `warnings`; or `prepare_for_update`, `validate_update`, `warnings`.
+/// `prepare_for_create`, `validate`, `warnings`; or `prepare_for_update`, `validate_update`, `warnings`; or,
+/// where only the status is written, `validate_status` alone.
 pub trait Strategy: Send + Sync + 'static {
-    /// Clears what a client may not set. The metadata is in order by then.
+    /// Clears what a client may not set. The metadata is in order by then, and a status that has a
+    /// path of its own is dropped: an object that begins with one gets it here.
     fn prepare_for_create(&self, cx: &Context<'_>, object: &mut Object) {
         let _ = (cx, object);
     }
@@ -174,6 +180,13 @@ pub trait Strategy: Send + Sync + 'static {
     fn validate_update(&self, object: &Object, old: &Object) -> Vec<field::Error> {
         let _ = old;
         self.validate(object)
+    }
+
+    /// Everything that is wrong with an object's status as a successor of `old`'s. The rest of the
+    /// object is that of `old`.
+    fn validate_status(&self, object: &Object, old: &Object) -> Vec<field::Error> {
+        let _ = (object, old);
+        Vec::new()
     }
 
     /// What the user should hear although the object is accepted.
@@ -254,6 +267,9 @@ pub enum Action {
     Post(Box<dyn Post>),
     /// GET.
     Get(Box<dyn Get>),
+    /// GET, PUT and PATCH of the object itself, of which only the status is written:
+    /// [`Resource::with_status`].
+    Status,
 }
 
 /// A subresource, `/RESOURCE/NAME/SUBRESOURCE`.
@@ -261,7 +277,7 @@ pub struct Subresource {
     /// Its name in the URL.
     pub name: &'static str,
     /// The kind of the body, for a POST; of the answer, for a GET. Its plural is the resource's
-    /// and its own name, as `templates/processed`.
+    /// and its own name, as `templates/processed`. The status has its resource's definition.
     pub definition: Definition,
     /// What it does.
     pub action: Action,
@@ -279,18 +295,19 @@ pub struct Resource {
     head: String,
     empty: String,
     managed: ManagedKind,
+    reset_fields: Option<ResetFields>,
 }
 
 impl Resource {
-    /// A resource without subresources.
+    /// A resource without subresources and status.
     pub fn new(definition: Definition, serves: Serves) -> Self {
         let (api_version, head) = (definition.api_version(), definition.head());
         let empty = schema::decode(&definition.schema, "{}", Limits::default())
             .map(|decoded| decoded.stored_fields().into_owned())
             .unwrap_or_default();
         let managed = ManagedKind::new(&definition.schema);
-        let subresources = Vec::new();
-        Self { definition, serves, subresources, api_version, head, empty, managed }
+        let (subresources, reset_fields) = (Vec::new(), None);
+        Self { definition, serves, subresources, api_version, head, empty, managed, reset_fields }
     }
 
     /// The same with one more subresource.
@@ -350,6 +367,7 @@ impl Subresource {
         match self.action {
             Action::Post(_) => &["create"],
             Action::Get(_) => &["get"],
+            Action::Status => &["get", "patch", "update"],
         }
     }
 }

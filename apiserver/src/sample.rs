@@ -1,5 +1,5 @@
-//! An API for tests: shops (of the cluster), carts (in a namespace, with a subresource) and quotes
-//! (answered, not stored).
+//! An API for tests: shops (of the cluster), carts (in a namespace, with subresources, one of them
+//! the status) and quotes (answered, not stored).
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -32,7 +32,8 @@ pub(crate) fn groups() -> Vec<ApiGroup> {
                 ..definition("Receipt", "carts/receipt", Scope::Namespaced)
             },
             action: Action::Get(Box::new(Anything)),
-        });
+        })
+        .with_status();
     let shops = Resource::new(shop(), Serves::Stored(Box::new(Anything)));
     let quotes = Resource::new(
         definition("Quote", "quotes", Scope::Namespaced),
@@ -43,11 +44,16 @@ pub(crate) fn groups() -> Vec<ApiGroup> {
 }
 
 pub(crate) fn cart() -> Definition {
+    let status = Schema::object("example.shop.v1.CartStatus", "CartStatus is how a Cart is.")
+        .optional("phase", Schema::string("How far it is."))
+        .optional("observedGeneration", Schema::int64("What was seen last."));
+    let definition = definition("Cart", "carts", Scope::Namespaced);
     Definition {
         singular: "cart",
         short_names: &["ct"],
         categories: &["all"],
-        ..definition("Cart", "carts", Scope::Namespaced)
+        schema: definition.schema.optional("status", status),
+        ..definition
     }
 }
 
@@ -85,6 +91,12 @@ struct Anything;
 impl Strategy for Anything {
     fn validate(&self, _: &Object) -> Vec<field::Error> {
         Vec::new()
+    }
+
+    fn validate_status(&self, cart: &Object, _: &Object) -> Vec<field::Error> {
+        let stolen = cart.fields.get("status") == Some(r#"{"phase":"Stolen"}"#);
+        let error = || field::Error::forbidden("status.phase", "nobody steals here");
+        stolen.then(error).into_iter().collect()
     }
 }
 

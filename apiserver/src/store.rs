@@ -139,6 +139,7 @@ impl Store {
         object.meta.creation_timestamp = Some(Time::at(cx.now));
         object.meta.uid = self.environment.uid();
         let generated = object.meta.name.is_empty() && !object.meta.generate_name.is_empty();
+        resource.begin_status(&mut object);
         strategy.prepare_for_create(cx, &mut object);
         for _ in 0..NAME_ATTEMPTS {
             if generated {

@@ -8,4 +8,5 @@ mod document;
 pub mod managed;
 mod patch;
 
+pub use document::same;
 pub use patch::{PatchError, Patched, json_patch, merge_patch};

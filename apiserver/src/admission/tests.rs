@@ -94,6 +94,8 @@ async fn every_write_is_admitted_with_what_is_and_what_is_to_be() {
     let shop = Shop::open().await;
     assert_eq!(shop.ask("POST", "carts", CART).await.0, 201);
     assert_eq!(shop.ask("PATCH", "carts/a", r#"{"spec":{"x":1}}"#).await.0, 200);
+    let paid = r#"{"status":{"phase":"Paid"}}"#;
+    assert_eq!(shop.ask("PATCH", "carts/a/status", paid).await.0, 200);
     assert_eq!(shop.ask("POST", "carts/a/checkout", "{}").await.0, 201);
     assert_eq!(shop.ask("POST", "quotes", r#"{"metadata":{"generateName":"q-"}}"#).await.0, 201);
     assert_eq!(shop.ask("GET", "carts/a", "").await.0, 200);
@@ -103,6 +105,7 @@ async fn every_write_is_admitted_with_what_is_and_what_is_to_be() {
         [
             "CREATE carts/ a +-",
             "UPDATE carts/ a ++",
+            "UPDATE carts/status a ++",
             "CREATE carts/checkout a +-",
             "CREATE quotes/ q- +-",
             "DELETE carts/ a -+",

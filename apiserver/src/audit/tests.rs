@@ -205,6 +205,22 @@ async fn what_is_refused_is_noted_with_the_reason() {
 }
 
 #[tokio::test]
+async fn a_status_is_allowed_and_noted_as_a_subresource() {
+    let server = Server::start().await;
+    let cart = r#"{"metadata":{"name":"a"},"spec":{"card":"s3cret"}}"#;
+    assert_eq!(server.ask("admin", "POST", CARTS, cart).await, 201);
+    let (uri, paid) = (format!("{CARTS}/a/status"), r#"{"status":{"phase":"Paid"}}"#);
+    assert_eq!(server.ask("admin", "PATCH", &uri, paid).await, 200);
+    let events = server.events();
+    assert_eq!(events[3]["objectRef"]["subresource"], "status");
+    assert_eq!(events[3]["responseObject"]["status"], json!({ "phase": "Paid" }));
+    assert!(!server.text().contains("s3cret"), "{}", server.text());
+    assert_eq!(server.ask("alice", "PATCH", &uri, paid).await, 403);
+    let why = server.events()[5]["responseStatus"]["message"].to_string();
+    assert!(why.contains("cannot patch resource \\\"carts/status\\\" in API group"), "{why}");
+}
+
+#[tokio::test]
 async fn who_acts_as_somebody_else_is_noted_with_both() {
     let server = Server::start().await;
     let request = Request::get("/apis").header("authorization", "Bearer admin-token");

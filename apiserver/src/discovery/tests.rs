@@ -32,6 +32,7 @@ fn a_version_lists_its_resources_and_subresources_with_the_verbs_that_work() {
              "shortNames": ["ct"], "categories": ["all"], "storageVersionHash": storage_version_hash(&sample::cart())},
             {"name": "carts/checkout", "singularName": "", "namespaced": true, "kind": "Payment", "verbs": ["create"]},
             {"name": "carts/receipt", "singularName": "", "namespaced": true, "kind": "Receipt", "verbs": ["get"]},
+            {"name": "carts/status", "singularName": "", "namespaced": true, "kind": "Cart", "verbs": ["get", "patch", "update"]},
             {"name": "quotes", "singularName": "quote", "namespaced": true, "kind": "Quote", "verbs": ["create"]},
             {"name": "shops", "singularName": "shop", "namespaced": false, "kind": "Shop", "verbs": all,
              "storageVersionHash": storage_version_hash(&sample::shop())},
@@ -92,7 +93,9 @@ fn the_aggregated_form_tells_all_at_once() {
         json!([{"subresource": "checkout", "verbs": ["create"],
                 "responseKind": {"group": "shop.example", "version": "v1", "kind": "Payment"}},
                {"subresource": "receipt", "verbs": ["get"],
-                "responseKind": {"group": "shop.example", "version": "v1", "kind": "Receipt"}}])
+                "responseKind": {"group": "shop.example", "version": "v1", "kind": "Receipt"}},
+               {"subresource": "status", "verbs": ["get", "patch", "update"],
+                "responseKind": {"group": "shop.example", "version": "v1", "kind": "Cart"}}])
     );
     assert_eq!(
         (&resources[1]["scope"], &resources[2]["scope"]),

@@ -6,7 +6,7 @@ use super::Call;
 use crate::codec::{Warnings, body};
 use crate::limits::Body;
 use crate::managers;
-use crate::resource::Serves;
+use crate::resource::{Part, Serves};
 use crate::response::Response;
 use crate::status::Error;
 
@@ -29,7 +29,8 @@ impl Call<'_> {
             // Nobody managed an object before it was there.
             incoming.object.meta.managed_fields = None;
         }
-        managers::record(self.resource, None, &mut incoming.object, &options.manager, cx.now);
+        let manager = &options.manager;
+        managers::record(self.resource, Part::Main, None, &mut incoming.object, manager, cx.now);
         self.store.admit_create(definition, "", &cx, &incoming.object).await?;
         let object = match &self.resource.serves {
             Serves::Stored(strategy) => {

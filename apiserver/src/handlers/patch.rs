@@ -1,4 +1,4 @@
-//! PATCH of one object: JSON patch and merge patch, applied to the newest state.
+//! PATCH of one object, or of its status: JSON patch and merge patch, applied to the newest state.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,14 @@ use crate::field::{self, quote};
 use crate::limits::Body;
 use crate::managers;
 use crate::options::WriteOptions;
+use crate::resource::Part;
 use crate::response::Response;
 use crate::status::{Error, Reason, Subject};
 use crate::store::Revised;
 
 impl Call<'_> {
-    /// Changes a stored object.
-    pub(super) async fn patch(&self, body: Body) -> Result<Response, Error> {
+    /// Changes a part of a stored object. A patch speaks of the whole object in any case.
+    pub(super) async fn patch(&self, part: Part, body: Body) -> Result<Response, Error> {
         let accepted = self.accepted()?;
         self.info.required_name()?;
         let patch_type = negotiate::patch_type(self.headers)?;
@@ -31,7 +32,7 @@ impl Call<'_> {
         let cx = self.context(options.dry_run, options.field_validation);
         let object = self
             .store
-            .update(self.resource, &cx, |old| {
+            .update(self.resource, part, &cx, |old| {
                 let document = old.to_text(self.resource.head());
                 let patched = match patch_type {
                     PatchType::Json => merge::json_patch(&document, &patch),
@@ -43,11 +44,12 @@ impl Call<'_> {
                 self.check_name(&incoming.object)?;
                 managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
                 let manager = &options.manager;
-                managers::record(self.resource, Some(old), &mut incoming.object, manager, cx.now);
+                let new = &mut incoming.object;
+                managers::record(self.resource, part, Some(old), new, manager, cx.now);
                 Ok(Revised { object: incoming.into_stored(), uid_is_precondition: false })
             })
             .await?;
-        if let Some(strategy) = self.resource.strategy() {
+        if let (Part::Main, Some(strategy)) = (part, self.resource.strategy()) {
             warnings.extend(strategy.warnings(&object));
         }
         self.answer_object(StatusCode::OK, accepted, &object, &warnings)

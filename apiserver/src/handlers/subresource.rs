@@ -9,7 +9,7 @@ use crate::limits::Body;
 use crate::object::Stored;
 use crate::options::Wanted;
 use crate::request::Verb;
-use crate::resource::{Action, Get, Post, Subresource};
+use crate::resource::{Action, Get, Part, Post, Subresource};
 use crate::response::Response;
 use crate::status::Error;
 
@@ -21,6 +21,9 @@ impl Call<'_> {
         match (&subresource.action, &self.info.verb) {
             (Action::Get(get), Verb::Get) => self.get_document(get.as_ref()).await,
             (Action::Post(post), Verb::Create) => self.post(subresource, post.as_ref(), body).await,
+            (Action::Status, Verb::Get) => self.get().await,
+            (Action::Status, Verb::Update) => self.update(Part::Status, body).await,
+            (Action::Status, Verb::Patch) => self.patch(Part::Status, body).await,
             _ => Err(Error::method_not_allowed()),
         }
     }

@@ -1,4 +1,4 @@
-//! PUT of one object.
+//! PUT of one object, or of its status.
 
 use http::StatusCode;
 
@@ -6,13 +6,14 @@ use super::Call;
 use crate::codec::{Warnings, body};
 use crate::limits::Body;
 use crate::managers;
+use crate::resource::Part;
 use crate::response::Response;
 use crate::status::Error;
 use crate::store::Revised;
 
 impl Call<'_> {
-    /// Replaces a stored object.
-    pub(super) async fn update(&self, body: Body) -> Result<Response, Error> {
+    /// Replaces a part of a stored object.
+    pub(super) async fn update(&self, part: Part, body: Body) -> Result<Response, Error> {
         let definition = &self.resource.definition;
         let accepted = self.accepted()?;
         self.info.required_name()?;
@@ -28,14 +29,14 @@ impl Call<'_> {
         let cx = self.context(options.dry_run, options.field_validation);
         let object = self
             .store
-            .update(self.resource, &cx, |old| {
+            .update(self.resource, part, &cx, |old| {
                 let mut new = incoming.clone();
                 let manager = &options.manager;
-                managers::record(self.resource, Some(old), &mut new.object, manager, cx.now);
+                managers::record(self.resource, part, Some(old), &mut new.object, manager, cx.now);
                 Ok(Revised { object: new.into_stored(), uid_is_precondition: true })
             })
             .await?;
-        if let Some(strategy) = self.resource.strategy() {
+        if let (Part::Main, Some(strategy)) = (part, self.resource.strategy()) {
             warnings.extend(strategy.warnings(&object));
         }
         self.answer_object(StatusCode::OK, accepted, &object, &warnings)

@@ -122,34 +122,39 @@ impl Described<'_> {
 
     fn object(&self, api: &mut Api, deleted: Content) {
         let options = api.content(&meta::delete_options());
+        let Paths { name, object, .. } = &self.paths;
+        let what = format!("a {}", self.definition.kind);
+        let changes = self.changes(api, &what, name, object);
+        api.operations.extend(changes);
+        api.operations.push(Operation {
+            description: format!("Deletes {what}."),
+            parameters: parameter::DELETE,
+            body: Some(Body { content: options, media: MEDIA, required: false }),
+            answer: deleted,
+            ..self.operation("delete", "delete", "delete", name, object)
+        });
+    }
+
+    /// What reads and writes an object, or its status.
+    fn changes(&self, api: &mut Api, what: &str, name: &str, path: &str) -> Vec<Operation> {
         let patch = api.content(&meta::patch());
-        let kind = self.definition.kind;
-        let operation = |method, verb| {
-            self.operation(method, method, verb, &self.paths.name, &self.paths.object)
-        };
+        let operation = |method, verb| self.operation(method, method, verb, name, path);
         let body = |content, media| Some(Body { content, media, required: true });
-        api.operations.extend([
-            Operation { description: format!("Reads a {kind}."), ..operation("get", "read") },
+        vec![
+            Operation { description: format!("Reads {what}."), ..operation("get", "read") },
             Operation {
-                description: format!("Replaces a {kind}."),
+                description: format!("Replaces {what}."),
                 parameters: parameter::WRITE,
                 body: body(self.kind.clone(), MEDIA),
                 ..operation("put", "replace")
             },
             Operation {
-                description: format!("Deletes a {kind}."),
-                parameters: parameter::DELETE,
-                body: Some(Body { content: options, media: MEDIA, required: false }),
-                answer: deleted,
-                ..operation("delete", "delete")
-            },
-            Operation {
-                description: format!("Changes parts of a {kind}."),
+                description: format!("Changes parts of {what}."),
                 parameters: parameter::WRITE,
                 body: body(patch, PATCHES),
                 ..operation("patch", "patch")
             },
-        ]);
+        ]
     }
 
     fn subresource(&self, api: &mut Api, subresource: &Subresource) {
@@ -167,20 +172,23 @@ impl Described<'_> {
             kind: content.clone(),
         };
         let Paths { name, collection: path, .. } = &described.paths;
-        api.operations.push(match &subresource.action {
-            Action::Post(_) => Operation {
+        let what = format!("the {} of a {}", subresource.name, parent.kind);
+        let operations = match &subresource.action {
+            Action::Post(_) => vec![Operation {
                 description: format!(
                     "Answers a {} to a {}; nothing is stored.",
                     parent.kind, own.kind
                 ),
                 answer: self.kind.clone(),
                 ..described.post(&content)
-            },
-            Action::Get(_) => Operation {
-                description: format!("Reads the {} of a {}.", subresource.name, parent.kind),
+            }],
+            Action::Get(_) => vec![Operation {
+                description: format!("Reads {what}."),
                 ..described.operation("get", "get", "read", name, path)
-            },
-        });
+            }],
+            Action::Status => described.changes(api, &what, name, path),
+        };
+        api.operations.extend(operations);
     }
 
     /// A POST to the collection.

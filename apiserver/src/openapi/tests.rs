@@ -132,6 +132,21 @@ fn there_is_an_operation_for_every_verb_and_for_nothing_else() {
             "readShopExampleV1NamespacedCartReceipt",
         ),
         (
+            "/apis/shop.example/v1/namespaces/{namespace}/carts/{name}/status",
+            "get",
+            "readShopExampleV1NamespacedCartStatus",
+        ),
+        (
+            "/apis/shop.example/v1/namespaces/{namespace}/carts/{name}/status",
+            "patch",
+            "patchShopExampleV1NamespacedCartStatus",
+        ),
+        (
+            "/apis/shop.example/v1/namespaces/{namespace}/carts/{name}/status",
+            "put",
+            "replaceShopExampleV1NamespacedCartStatus",
+        ),
+        (
             "/apis/shop.example/v1/namespaces/{namespace}/quotes",
             "post",
             "createShopExampleV1NamespacedQuote",

@@ -9,7 +9,7 @@ use crate::managers;
 use crate::meta::{self, ObjectMeta};
 use crate::object::{Object, Stored};
 use crate::options::{Wanted, parse_uint};
-use crate::resource::{Context, Definition, Resource, Strategy};
+use crate::resource::{Context, Definition, Part, Resource, Strategy};
 use crate::status::Error;
 
 /// What an update is to make of an object.
@@ -21,7 +21,7 @@ pub struct Revised {
 }
 
 impl Store {
-    /// Replaces an object by what `revise` makes of it.
+    /// Replaces a part of an object by what `revise` makes of it.
     ///
     /// `revise` is called again with a newer object when another writer came first.
     ///
@@ -30,11 +30,11 @@ impl Store {
     pub async fn update(
         &self,
         resource: &Resource,
+        part: Part,
         cx: &Context<'_>,
         mut revise: impl FnMut(&Object) -> Result<Revised, Error>,
     ) -> Result<Object, Error> {
         let definition = &resource.definition;
-        let strategy = stored(resource)?;
         for _ in 0..WRITE_ATTEMPTS {
             let entry = self.get(definition, cx.namespace, cx.name, Wanted::Newest).await?;
             let old = Stored::new(&entry.value, entry.revision)?.to_object()?;
@@ -42,13 +42,13 @@ impl Store {
             let attributes = Attributes {
                 operation: Operation::Update,
                 definition,
-                subresource: "",
+                subresource: part.subresource(),
                 cx,
                 object: Some(&revised.object),
                 old: Some(&old),
             };
             self.admission.admit(&attributes).await?;
-            let object = settle(definition, strategy, cx, revised, &old)?;
+            let object = settle(resource, part, cx, revised, &old)?;
             if let Some(object) = self.replace(definition, cx, object, &old, &entry).await? {
                 return Ok(object);
             }
@@ -97,19 +97,27 @@ impl Store {
 
 /// Checks the client's presumptions, restores what it may not change, and validates.
 fn settle(
-    definition: &Definition,
-    strategy: &dyn Strategy,
+    resource: &Resource,
+    part: Part,
     cx: &Context<'_>,
     revised: Revised,
     old: &Object,
 ) -> Result<Object, Error> {
+    let (definition, strategy) = (&resource.definition, stored(resource)?);
     let Revised { mut object, uid_is_precondition } = revised;
     check_uid(definition, cx, &object.meta, &old.meta, uid_is_precondition)?;
     check_revision(definition, strategy, cx, &object.meta, &old.meta)?;
     inherit(&mut object.meta, &old.meta);
-    strategy.prepare_for_update(cx, &mut object, old);
+    resource.restore(part, &mut object, old);
+    if part == Part::Main {
+        strategy.prepare_for_update(cx, &mut object, old);
+        resource.count_change(&mut object, old);
+    }
     let mut errors = meta::validate_update(&object.meta, &old.meta);
-    errors.extend(strategy.validate_update(&object, old));
+    errors.extend(match part {
+        Part::Main => strategy.validate_update(&object, old),
+        Part::Status => strategy.validate_status(&object, old),
+    });
     if errors.is_empty() {
         Ok(object)
     } else {

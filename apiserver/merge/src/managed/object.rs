@@ -191,10 +191,7 @@ impl<'a> Node<'a> {
             (Self::Null, Self::Null) => true,
             (Self::Scalar(left), Self::Scalar(right))
             | (Self::AtomicList(left), Self::AtomicList(right))
-            | (Self::AtomicMap(left), Self::AtomicMap(right)) => {
-                left == right
-                    || document::Node::text(left).same(&mut document::Node::text(right), 0)
-            }
+            | (Self::AtomicMap(left), Self::AtomicMap(right)) => document::same(left, right),
             (Self::List(left), Self::List(right)) => {
                 left.len() == right.len()
                     && left.iter().zip(right).all(|(left, right)| left.same(right))

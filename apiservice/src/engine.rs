@@ -150,6 +150,7 @@ fn access(flags: &args::Expansion) -> Access {
     Access {
         hosts: flags.template_allowed_hosts.clone(),
         private_addresses: flags.template_allow_private_addresses,
+        github: flags.template_github_url.clone(),
         ..Access::default()
     }
 }

@@ -31,7 +31,7 @@ use crate::render::{Render, Rendering, Terms};
 use crate::walls::Walls;
 use crate::worker::{Event, Keeper, Launch, Program, Worker};
 
-use self::attempt::{Job, Reply};
+use self::attempt::{Job, Origin, Reply};
 use self::compiled::{Compiled, Found, Source};
 use self::session::Sessions;
 use self::slots::{Slot, Slots};
@@ -123,7 +123,7 @@ impl Pool {
     /// When the template could not be tried, or not to its end.
     pub async fn render(&self, call: Call, terms: Terms) -> Result<Outcome, PoolError> {
         self.inner.standing.settled(terms.deadline).await?;
-        self.inner.render(call, terms, Mode::Render).await
+        self.inner.render(call, terms, Mode::Render, Origin::Caller).await
     }
 
     /// Translates the template of a call from Python 2 to Python 3. The workers must have been started with `--convert`.
@@ -132,7 +132,7 @@ impl Pool {
     /// As [`Pool::render`].
     pub async fn convert(&self, call: Call, terms: Terms) -> Result<Outcome, PoolError> {
         self.inner.standing.settled(terms.deadline).await?;
-        self.inner.render(call, terms, Mode::Convert).await
+        self.inner.render(call, terms, Mode::Convert, Origin::Caller).await
     }
 
     /// The walls that hold, once that is known and enough of them do.
@@ -191,6 +191,7 @@ impl Inner {
         call: Call,
         terms: Terms,
         mode: Mode,
+        origin: Origin,
     ) -> Result<Outcome, PoolError> {
         let (language, begun) = (call.language, Instant::now());
         let result = match self.slots.take(terms.deadline, &self.metrics.waiting).await {
@@ -201,7 +202,7 @@ impl Inner {
                     _ => Found::default(),
                 };
                 match Job::new(call, terms, mode, code).await {
-                    Ok(job) => self.run(job, wanted, slot).await,
+                    Ok(job) => self.run(job.of(origin), wanted, slot).await,
                     Err(outcome) => Ok(outcome),
                 }
             }

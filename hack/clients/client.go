@@ -65,11 +65,16 @@ func (c *client) send(ctx context.Context, r request) error {
 	return c.prepared(r).Do(ctx).Error()
 }
 
-// hold sends r with a body that never ends, until the context does.
+// hold sends r with a body that never ends, until the context does. A server that is busy turns it away, and then it comes
+// again.
 func (c *client) hold(ctx context.Context, r request) {
-	body, end := io.Pipe()
-	context.AfterFunc(ctx, func() { end.Close() })
-	c.prepared(r).Body(body).Do(ctx)
+	for ctx.Err() == nil {
+		body, end := io.Pipe()
+		stop := context.AfterFunc(ctx, func() { end.Close() })
+		c.prepared(r).Body(body).Do(ctx)
+		stop()
+		end.Close()
+	}
 }
 
 // watch returns what r fails with, be it at once or as the first event.

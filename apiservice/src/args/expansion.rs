@@ -52,6 +52,11 @@ pub struct Expansion {
     #[arg(long, requires = "template_allowed_hosts")]
     pub template_allow_private_addresses: bool,
 
+    /// GitHub's API, which templates of github.com/OWNER/REPO/… are fetched from; with GitHub Enterprise
+    /// https://HOST/api/v3. Nothing is fetched from there unless github.com is an allowed host.
+    #[arg(long, value_name = "URL", default_value = "https://api.github.com")]
+    pub template_github_url: String,
+
     /// Serve Deployment Manager's own POST /expand here as well, in plain HTTP and to whoever asks: a loopback address and
     /// a port, such as 127.0.0.1:8080. The path of its expandybird is /expandybird/expand.
     #[arg(long, value_name = "IP:PORT", value_parser = loopback)]

@@ -16,6 +16,7 @@ use crate::render::Terms;
 use crate::walls::Walls;
 use crate::worker::Launch;
 
+use super::attempt::Origin;
 use super::canary::{self, Canary};
 use super::{Inner, Pool};
 
@@ -144,7 +145,7 @@ async fn attack(inner: &Arc<Inner>, which: fn(&Canary) -> bool) -> Found {
 async fn one(inner: &Arc<Inner>, canary: Canary) -> Found {
     let bounds = Bounds { fuel: 1_000_000, output: 1 << 20 };
     let terms = Terms { bounds, deadline: Instant::now() + PATIENCE };
-    match inner.render(canary.call(), terms, Mode::Render).await {
+    match inner.render(canary.call(), terms, Mode::Render, Origin::SelfTest).await {
         Ok(outcome) if canary.is_contained(&outcome) => Found::Contained,
         Ok(outcome) => {
             tracing::error!(target: "security", canary = canary.name, ?outcome, "not contained");

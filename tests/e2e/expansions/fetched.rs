@@ -122,6 +122,38 @@ fn nothing_is_fetched_unless_it_is_allowed() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn a_template_of_a_registry_comes_in_the_highest_patch_of_its_version() -> Result<()> {
+    let listing = |entries: &[(&str, &str)]| {
+        let entry = |(name, kind): &(&str, &str)| json!({ "name": name, "type": kind });
+        Value::from_iter(entries.iter().map(entry)).to_string()
+    };
+    let versions = [("v1", "dir"), ("v1.0.2", "dir"), ("v1.1", "dir"), ("README.md", "file")];
+    let of = |path: &str| format!("/repos/somebody/registry/contents/web/{path}");
+    let files = Files::serve(&[
+        (of("inner").as_str(), listing(&versions)),
+        (&of("inner/v1.0.2"), listing(&[("inner.jinja", "file"), ("inner.jinja.schema", "file")])),
+        (&of("inner/v1.0.2/inner.jinja"), INNER.to_owned()),
+        (&of("inner/v1.0.2/inner.jinja.schema"), INNER_SCHEMA.to_owned()),
+    ])?;
+    let server = Server::start_with(&[
+        "--template-allowed-hosts=github.com",
+        "--template-allow-private-addresses",
+        &format!("--template-github-url={}", files.url("")),
+    ])?;
+    let kubectl = Kubectl::of(&server.kubeconfig())?;
+    let create = ["create", "-f", "-", "-o", "json"];
+    let kind = "github.com/somebody/registry/web/inner:v1";
+    let answer = kubectl.ok_with(&create, &expansion(kind, "{}"))?;
+    let resources =
+        serde_json::from_str::<Value>(&answer)?["status"]["config"]["resources"].clone();
+    let pod = json!({ "name": "a-pod", "type": "Pod", "properties": { "size": 3 } });
+    assert_eq!(resources, json!([pod]));
+    let refused = kubectl.refused(&create, &expansion(&kind.replace("v1", "v2"), "{}"))?;
+    assert!(refused.contains("the registry has no version v2 of it"), "{refused}");
+    Ok(())
+}
+
 /// The plugin alone, without a server.
 fn plugin(configuration: &str, flags: &[&str]) -> Result<Output> {
     let folder = tempfile::tempdir()?;

@@ -82,6 +82,7 @@ async fn a_server_with_fewer_walls_than_demanded_runs_no_template() -> Result<()
     }
     let wall = |layer: &str| format!("formwork_expander_wall{{layer=\"{layer}\"}}");
     assert_eq!(own.metric(&wall("namespaces")).await?, 0.0);
+    assert!(!own.server.log().contains("forbidden"), "an alarm about its own self-test");
     assert_eq!(own.metric(&wall("seccomp")).await?, 1.0);
 
     let minimum = "--expander-minimum=seccomp,no-new-privs,rlimits,namespaces";

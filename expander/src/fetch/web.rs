@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use expansion::imports::{Declared, declared};
-use expansion::{Import, Imports, Wanted};
+use expansion::{Import, Imports, Wanted, printable};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use http::Uri;
 use rustls::pki_types::CertificateDer;
@@ -14,7 +14,6 @@ use super::client::{Client, Form};
 use super::hosts::Hosts;
 use super::registry::{self, Registered};
 use super::{Fetch, FetchError, Fetching, url};
-use expansion::printable;
 
 /// How many files may be fetched at once, which is Deployment Manager's limit.
 const FILES: usize = 100;

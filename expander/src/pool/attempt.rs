@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use expansion::{Call, Fault, Language, Outcome, Text};
+use expansion::{Call, Fault, Language, Outcome, Text, printable};
 use protocol::{Ask, Bounds, Mode};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -13,7 +13,6 @@ use crate::drive::aside;
 use crate::error::PoolError;
 use crate::render::Terms;
 use crate::worker::{Child, Said, Worker};
-use expansion::printable;
 
 use super::Inner;
 use super::session::Session;

@@ -44,7 +44,7 @@ enum Code {
 pub(super) struct Found {
     /// Code by the name of the import.
     pub(super) code: BTreeMap<String, Text>,
-    /// What is to be compiled. No other call is told so.
+    /// What is to be compiled. No later call is told so; one at the very same moment may be, which only takes time.
     pub(super) wanted: Vec<Source>,
 }
 

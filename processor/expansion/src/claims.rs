@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::expand::{Expansion, Input, Options, Step};
 use crate::expanded::Expanded;
 use crate::limits::Limits;
-use crate::reference::{BEGIN, Malformed, Piece, path, pieces, references, replace};
+use crate::references::{BEGIN, Malformed, Piece, path, pieces, references, replace};
 use crate::value::{Map, Value};
 
 /// Stands between the parts of an input of [`expansion`]; YAML may not have it.

@@ -1,107 +1,161 @@
 //! What the resources of a result need of each other.
 //!
 //! A reference that is left in a primitive is about another resource that has to be created first, and so is a name in
-//! `metadata.dependsOn`. Names mean what they mean where they stand; output that was carried outwards is about a resource
-//! that is not seen from there, and then every primitive of that name is meant.
+//! `metadata.dependsOn`. What the names mean is known elsewhere; here it becomes an order, and is told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::circle;
 use crate::error::{Cause, Failure, Problem, shown};
-use crate::reference::{references, texts};
-use crate::scope::Scopes;
+use crate::links::{LayoutLinks, Link, Links};
+use crate::meaning::{Meaning, Meanings};
 use crate::tree::{Node, ROOT, Tree};
 use crate::value::Value;
 
 /// As many circles are named with as many members; who has more sees enough.
 const NAMED: usize = 100;
 
-/// Adds warnings about names that nobody has.
+/// What the parts of a result refer to, as [`Expanded`](crate::Expanded) has it.
+#[derive(Debug, Default)]
+pub(crate) struct Linked {
+    pub(crate) resources: Vec<Links>,
+    pub(crate) outputs: Vec<Link>,
+    pub(crate) layout: Vec<LayoutLinks>,
+}
+
+/// Finds what everything refers to, and adds warnings about names that nobody has.
 ///
 /// # Errors
-/// When resources need each other in a circle; all of it is named.
-pub(crate) fn check(tree: &mut Tree) -> Result<(), Failure> {
-    let scopes = Scopes::of(tree);
-    let mut graph = Graph::new(tree, &scopes);
+/// When resources need each other in a circle; all of it is named. When needs take more than `limit` bytes: a few words
+/// make each of many primitives need each of many others.
+pub(crate) fn link(tree: &mut Tree, limit: usize) -> Result<Linked, Failure> {
+    let mut graph = Graph::new(tree);
+    let order = tree.in_order();
     let mut warnings = Vec::new();
-    for at in 1..tree.nodes.len() {
-        if !tree.nodes[at].is_template {
-            warnings.extend(graph.add(at).into_iter().map(|warning| (at, warning)));
-        }
+    let mut resources = Vec::new();
+    for &at in order.iter().filter(|&&at| at != ROOT && !tree.nodes[at].is_template) {
+        let Found { links, meanings, odd } = graph.add(at);
+        warnings.extend(odd.into_iter().map(|warning| (at, warning)));
+        resources.push((links, meanings));
     }
     let circles = circle::order(&graph.needs).err().unwrap_or_default();
     Failure::unless_empty(circles.iter().map(|circle| graph.problem(circle)).collect())?;
+    let linked = Linked {
+        resources: graph.resources(resources, limit)?,
+        outputs: graph.outputs(ROOT),
+        layout: graph.layout(&order),
+    };
     for (at, warning) in warnings {
         tree.nodes[at].warnings.push(warning);
     }
-    Ok(())
+    Ok(linked)
 }
 
 struct Graph<'a> {
     tree: &'a Tree,
-    scopes: &'a Scopes,
-    /// What each node needs; a template needs what it consists of. Behind the nodes stand groups.
+    meanings: Meanings<'a>,
+    /// What each node needs; a template needs what it consists of. Behind the nodes stand groups, each of which needs all
+    /// of its primitives.
     needs: Vec<Vec<usize>>,
-    /// All primitives of a name, as one thing that needs each of them.
-    groups: BTreeMap<String, usize>,
+}
+
+/// What there is to say about a primitive.
+struct Found<'a> {
+    /// All but what it needs, which is clear when there are no circles.
+    links: Links,
+    /// What it needs.
+    meanings: BTreeSet<Meaning<'a>>,
+    /// What is odd about it.
+    odd: BTreeSet<String>,
 }
 
 impl<'a> Graph<'a> {
-    fn new(tree: &'a Tree, scopes: &'a Scopes) -> Self {
+    fn new(tree: &'a Tree) -> Self {
+        let meanings = Meanings::of(tree);
         let children = |node: &Node| {
             if node.is_template { node.children.clone().collect() } else { Vec::new() }
         };
         let mut needs: Vec<Vec<usize>> = tree.nodes.iter().map(children).collect();
-        let mut groups = BTreeMap::new();
-        for (at, node) in
-            tree.nodes.iter().enumerate().skip(1).filter(|(_, node)| !node.is_template)
-        {
-            let group = *groups.entry(node.name()).or_insert(needs.len());
-            if group == needs.len() {
-                needs.push(Vec::new());
-            }
-            needs[group].push(at);
-        }
-        Self { tree, scopes, needs, groups }
+        needs.extend(meanings.groups.iter().cloned());
+        Self { tree, meanings, needs }
     }
 
-    /// Adds what a primitive needs, and says what is odd about it.
-    fn add(&mut self, at: usize) -> BTreeSet<String> {
-        let (tree, scopes) = (self.tree, self.scopes);
-        let node = &tree.nodes[at];
-        let (mut needs, mut warnings) = (BTreeSet::new(), BTreeSet::new());
-        for value in ["name", "type", "metadata", "properties"]
+    /// Adds what a primitive needs.
+    fn add(&mut self, at: usize) -> Found<'a> {
+        let node = &self.tree.nodes[at];
+        let mut found =
+            Found { links: Links::default(), meanings: BTreeSet::new(), odd: BTreeSet::new() };
+        let values = ["name", "type", "metadata", "properties"]
             .iter()
-            .filter_map(|key| node.resource.get(*key))
-        {
-            texts(value, &mut |text| {
-                for reference in references(text).unwrap_or_default() {
-                    let name = reference.name;
-                    match scopes.bind(tree, node.parent, reference.text, name) {
-                        Some(other) if tree.nodes[other].is_template => {
-                            let message = "refers to a template, of which there are no outputs";
-                            warnings.insert(format!("{} {message}", shown(reference.text)));
-                        }
-                        Some(other) => _ = needs.insert(other),
-                        None => match self.groups.get(name) {
-                            Some(&group) => _ = needs.insert(group),
-                            None => _ = warnings.insert(unknown(reference.text)),
-                        },
+            .filter_map(|&key| node.resource.get(key));
+        for (text, meant) in self.meanings.references(node.parent, values) {
+            found.links.references.push(self.meanings.link(text, &meant));
+            for meaning in meant.meanings {
+                match meaning {
+                    Meaning::Node(other) if self.tree.nodes[other].is_template => {
+                        let message = "refers to a template, of which there are no outputs";
+                        found.odd.insert(format!("{} {message}", shown(text)));
                     }
+                    Meaning::Nobody => _ = found.odd.insert(unknown(text)),
+                    meaning => _ = found.meanings.insert(meaning),
                 }
-            });
-        }
-        for name in depends_on(node) {
-            match scopes
-                .bind(tree, node.parent, "", name)
-                .or_else(|| self.groups.get(name).copied())
-            {
-                Some(other) => _ = needs.insert(other),
-                None => _ = warnings.insert(unknown(name)),
             }
         }
-        self.needs[at].extend(needs);
-        warnings
+        let mut missing = BTreeSet::new();
+        for name in depends_on(node) {
+            match self.meanings.name(node.parent, "", name) {
+                Meaning::Nobody => {
+                    found.odd.insert(unknown(name));
+                    missing.insert(name.to_owned());
+                }
+                meaning => _ = found.meanings.insert(meaning),
+            }
+        }
+        found.links.missing.extend(missing);
+        let nodes = self.tree.nodes.len();
+        self.needs[at].extend(found.meanings.iter().filter_map(|meaning| match meaning {
+            Meaning::Node(other) => Some(*other),
+            Meaning::Group(group) => Some(nodes + group),
+            Meaning::Deployment(_) | Meaning::Nobody | Meaning::Malformed => None,
+        }));
+        found
+    }
+
+    /// Completes the links of the primitives, which come in the order of the document.
+    fn resources(
+        &self,
+        found: Vec<(Links, BTreeSet<Meaning<'_>>)>,
+        limit: usize,
+    ) -> Result<Vec<Links>, Problem> {
+        let mut count = 0;
+        let complete = |(mut links, meanings): (Links, BTreeSet<_>)| {
+            links.needs = self.meanings.positions(&meanings);
+            count += links.needs.len();
+            if count > limit / size_of::<usize>() {
+                let message = format!(
+                    "What resources need of each other takes more than {limit} bytes (limit: output)"
+                );
+                return Err(Problem::new(Cause::Limit, message));
+            }
+            Ok(links)
+        };
+        found.into_iter().map(complete).collect()
+    }
+
+    /// The references in the outputs of a node.
+    fn outputs(&self, at: usize) -> Vec<Link> {
+        let values = self.tree.nodes[at].outputs.iter().map(|output| &output.value);
+        let references = self.meanings.references(at, values);
+        references.iter().map(|(text, meant)| self.meanings.link(text, meant)).collect()
+    }
+
+    /// The references in the outputs of templates, which come in this order.
+    fn layout(&self, order: &[usize]) -> Vec<LayoutLinks> {
+        let links = |&at: &usize| {
+            let references = self.outputs(at);
+            (!references.is_empty()).then(|| LayoutLinks { place: self.tree.steps(at), references })
+        };
+        order.iter().filter(|&&at| at != ROOT).filter_map(links).collect()
     }
 
     fn problem(&self, circle: &[usize]) -> Problem {
@@ -134,84 +188,4 @@ fn depends_on(node: &Node) -> impl Iterator<Item = &str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::scope::testing::tree;
-
-    fn check(resources: &[(usize, &str)]) -> Result<String, String> {
-        let mut tree = tree(resources);
-        super::check(&mut tree).map_err(|failure| failure.to_string())?;
-        let warnings: Vec<_> = tree.nodes.iter().flat_map(|node| node.warnings.clone()).collect();
-        Ok(warnings.join("; "))
-    }
-
-    #[test]
-    fn a_circle_is_named_in_full() {
-        let circle = check(&[
-            (0, r#"{"name": "a", "type": "P", "properties": {"x": ["to $(ref.b.ip)"]}}"#),
-            (0, r#"{"name": "b", "type": "P", "metadata": {"dependsOn": ["c"]}}"#),
-            (0, r#"{"name": "c", "type": "P-$(ref.a.type)"}"#),
-        ]);
-        let want =
-            "config: Resources need each other in a circle: a -> b -> c -> a (in config > a)";
-        assert_eq!(circle, Err(want.to_owned()));
-        let itself = check(&[(0, r#"{"name": "a", "type": "P", "properties": "$(ref.a.x)"}"#)]);
-        let want = "config: Resources need each other in a circle: a -> a (in config > a)";
-        assert_eq!(itself, Err(want.to_owned()));
-    }
-
-    #[test]
-    fn names_mean_what_they_mean_in_their_scope() {
-        let pair = |x: &str, y: &str| {
-            format!(r#"{{"name": "{x}", "type": "P", "properties": {{"v": "$(ref.{y}.v)"}}}}"#)
-        };
-        let (there, back) = (pair("x", "y"), pair("y", "x"));
-        let scopes = check(&[
-            (0, r#"{"name": "t", "type": "t.py"}"#),
-            (0, r#"{"name": "u", "type": "u.py"}"#),
-            (1, &there),
-            (1, r#"{"name": "y", "type": "P"}"#),
-            (2, r#"{"name": "x", "type": "P"}"#),
-            (2, &back),
-        ]);
-        assert_eq!(scopes, Ok(String::new()), "x needs y in one, y needs x in the other");
-    }
-
-    #[test]
-    fn a_name_that_is_not_seen_means_all_of_that_name() {
-        let circle = check(&[
-            (0, r#"{"name": "a", "type": "P", "properties": {"v": "$(ref.x.addr)"}}"#),
-            (0, r#"{"name": "t", "type": "t.py"}"#),
-            (2, r#"{"name": "x", "type": "P", "properties": {"v": "$(ref.a.id)"}}"#),
-        ]);
-        assert!(circle.unwrap_err().contains("a -> x -> a"));
-    }
-
-    #[test]
-    fn to_need_a_template_is_to_need_what_it_consists_of() {
-        let resources = [
-            (0, r#"{"name": "a", "type": "P", "metadata": {"dependsOn": ["t"]}}"#),
-            (0, r#"{"name": "t", "type": "t.py"}"#),
-            (2, r#"{"name": "x", "type": "P"}"#),
-        ];
-        assert_eq!(check(&resources), Ok(String::new()));
-        let back = (2, r#"{"name": "x", "type": "P", "metadata": {"dependsOn": ["a"]}}"#);
-        let circle = check(&[resources[0], resources[1], back]).unwrap_err();
-        assert!(circle.contains("circle: a -> x -> a"), "{circle}");
-    }
-
-    #[test]
-    fn names_that_nobody_has_are_odd() {
-        let odd = check(&[
-            (
-                0,
-                r#"{"name": "a", "type": "P", "properties": ["$(ref.zz.x)", "$(ref.t.x)", "$(ref.open"]}"#,
-            ),
-            (0, r#"{"name": "t", "type": "t.py"}"#),
-            (0, r#"{"name": "b", "type": "P", "metadata": {"dependsOn": ["yy", 5]}}"#),
-        ]);
-        let want = "$(ref.t.x) refers to a template, of which there are no outputs; \
-                    $(ref.zz.x) refers to a resource that is not there; \
-                    yy refers to a resource that is not there";
-        assert_eq!(odd, Ok(want.to_owned()));
-    }
-}
+mod tests;

@@ -13,7 +13,7 @@ pub(crate) fn expanded(mut tree: Tree) -> Expanded {
     let outputs = tree.nodes[ROOT].outputs.clone();
     let mut expanded = Expanded { outputs, ..Expanded::default() };
     let mut untold = 0;
-    for at in in_order(&tree) {
+    for at in tree.in_order() {
         let warnings = std::mem::take(&mut tree.nodes[at].warnings);
         // The way there is long for whoever has nothing to say.
         let place = if warnings.is_empty() { Place::default() } else { tree.place(at) };
@@ -31,17 +31,6 @@ pub(crate) fn expanded(mut tree: Tree) -> Expanded {
     }
     expanded.layout = layout(tree);
     expanded
-}
-
-/// The nodes in the order of the document: a node before its children, those before its next sibling.
-fn in_order(tree: &Tree) -> Vec<usize> {
-    let mut order = Vec::with_capacity(tree.nodes.len());
-    let mut open = vec![ROOT];
-    while let Some(at) = open.pop() {
-        order.push(at);
-        open.extend(tree.nodes[at].children.clone().rev());
-    }
-    order
 }
 
 /// The layout of the configuration's resources. Nodes come backwards, so that children are there before their parent.

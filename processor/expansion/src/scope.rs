@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::reference::{references, texts};
+use crate::references::{references, texts};
 use crate::tree::{ROOT, Tree};
 
 /// The names of a tree. A scope goes by the position of the node that it belongs to.

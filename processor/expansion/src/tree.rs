@@ -68,6 +68,45 @@ impl Tree {
         Place { steps }
     }
 
+    /// The nodes in the order of the document: a node before its children, those before its next sibling.
+    pub(crate) fn in_order(&self) -> Vec<usize> {
+        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut open = vec![ROOT];
+        while let Some(at) = open.pop() {
+            order.push(at);
+            open.extend(self.nodes[at].children.clone().rev());
+        }
+        order
+    }
+
+    /// For each node which of the primitives are in it, by their positions among all of them in the order of the document.
+    pub(crate) fn ranges(&self) -> Vec<Range<usize>> {
+        let mut ranges = vec![0..0; self.nodes.len()];
+        let mut count = 0;
+        for at in self.in_order() {
+            let is_primitive = at != ROOT && !self.nodes[at].is_template;
+            ranges[at] = count..count + usize::from(is_primitive);
+            count = ranges[at].end;
+        }
+        for at in (1..self.nodes.len()).rev() {
+            let parent = self.nodes[at].parent;
+            ranges[parent].end = ranges[parent].end.max(ranges[at].end);
+        }
+        ranges
+    }
+
+    /// Where the node is in the layout: its position in the list of each node on the way there.
+    pub(crate) fn steps(&self, mut at: usize) -> Vec<usize> {
+        let mut steps = Vec::new();
+        while at != ROOT {
+            let parent = self.nodes[at].parent;
+            steps.push(at - self.nodes[parent].children.start);
+            at = parent;
+        }
+        steps.reverse();
+        steps
+    }
+
     /// What the lists of a node are called in messages: the configuration, or its template.
     pub(crate) fn file(&self, at: usize) -> &str {
         if at == ROOT { "config" } else { self.nodes[at].kind() }
@@ -125,6 +164,23 @@ mod tests {
         assert_eq!(tree.place(ROOT).to_string(), "config");
         assert_eq!(tree.nodes.iter().map(|node| node.depth).collect::<Vec<_>>(), [0, 0, 0, 1]);
         assert_eq!((tree.file(ROOT), tree.file(2)), ("config", "rs.py"));
+    }
+
+    #[test]
+    fn primitives_of_a_node_stand_side_by_side() {
+        let mut tree = Tree::new();
+        tree.append(ROOT, vec![resource("t", "t.py"), resource("a", "P"), resource("e", "e.py")]);
+        tree.append(1, vec![resource("b", "P"), resource("u", "u.py"), resource("c", "P")]);
+        tree.append(5, vec![resource("d", "P")]);
+        for at in [1, 3, 5] {
+            tree.nodes[at].is_template = true;
+        }
+        assert_eq!(tree.in_order(), [0, 1, 4, 5, 7, 6, 2, 3]);
+        assert_eq!(
+            (tree.steps(7), tree.steps(2), tree.steps(ROOT)),
+            (vec![0, 1, 0], vec![1], vec![])
+        );
+        assert_eq!(tree.ranges(), [0..4, 0..3, 3..4, 4..4, 0..1, 1..2, 2..3, 1..2]);
     }
 
     #[test]

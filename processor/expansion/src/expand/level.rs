@@ -11,6 +11,7 @@ use super::resource::{self, Type};
 use super::{Expansion, Stage};
 use crate::call::{Call, Imports, Language, Outcome};
 use crate::error::{Cause, Failure, Found, Problem, shown};
+use crate::graph::Linked;
 use crate::tree::Tree;
 use crate::value::Value;
 use crate::{graph, layout, outputs};
@@ -193,10 +194,12 @@ impl Expansion {
             let budget = &mut self.budget;
             outputs::resolve(&mut self.tree, &mut |bytes| budget.output(bytes))?;
         }
-        graph::check(&mut self.tree)?;
-        let expanded = layout::expanded(std::mem::replace(&mut self.tree, Tree::new()));
-        let size: usize = expanded.resources.iter().map(Value::size).sum();
         let limit = self.budget.limits.output;
+        let Linked { resources, outputs, layout } = graph::link(&mut self.tree, limit)?;
+        let mut expanded = layout::expanded(std::mem::replace(&mut self.tree, Tree::new()));
+        (expanded.links, expanded.output_links, expanded.layout_links) =
+            (resources, outputs, layout);
+        let size: usize = expanded.resources.iter().map(Value::size).sum();
         if size > limit {
             let message = format!("The result has more than {limit} bytes (limit: output)");
             return Err(Problem::new(Cause::Limit, message).into());

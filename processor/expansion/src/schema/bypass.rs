@@ -11,7 +11,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 
 use super::pointer;
-use crate::reference::references;
+use crate::references::references;
 use crate::value::Value;
 
 /// The references in a value.

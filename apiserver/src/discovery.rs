@@ -19,7 +19,7 @@ use crate::codec::negotiate::{self, Wish};
 use crate::codec::{Offer, Transform, Warnings, answer};
 use crate::document::Document;
 use crate::request::RequestInfo;
-use crate::resource::{ApiGroup, ApiVersion, Definition, Resource, Scope, Serves, Subresource};
+use crate::resource::{ApiGroup, ApiVersion, Definition, Resource, Scope, Subresource};
 use crate::response::Response;
 use crate::status::Error;
 
@@ -252,7 +252,7 @@ impl<'a> ApiResourceList<'a> {
 impl<'a> ApiResource<'a> {
     fn of_resource(resource: &'a Resource) -> Self {
         let definition = &resource.definition;
-        let stored = matches!(resource.serves, Serves::Stored(_));
+        let stored = resource.strategy().is_some();
         Self {
             name: definition.plural.to_owned(),
             singular_name: definition.singular,

@@ -25,7 +25,7 @@ use crate::metrics::Sent;
 use crate::object::{Object, Stored};
 use crate::options::WriteOptions;
 use crate::request::{RequestInfo, Verb};
-use crate::resource::{Context, FieldValidation, Kinds, Part, Resource, Scope, Serves};
+use crate::resource::{Context, FieldValidation, Kinds, Part, Resource, Scope};
 use crate::response::Response;
 use crate::status::Error;
 use crate::store::Store;
@@ -57,17 +57,19 @@ impl<'a> Call<'a> {
         if !self.info.subresource.is_empty() {
             return self.subresource(body).await;
         }
-        let stored = matches!(self.resource.serves, Serves::Stored(_));
+        if !self.resource.allows(self.info.verb.as_str()) {
+            return Err(Error::method_not_allowed());
+        }
         let named = self.info.segments == 2;
         match (&self.info.verb, named) {
             (Verb::Create, false) if self.takes_writes() => self.create(body).await,
-            (Verb::Get, true) if stored => self.get().await,
-            (Verb::List, false) if stored => self.list().await,
-            (Verb::Watch, _) if stored => self.watch().await,
-            (Verb::Update, true) if stored => self.update(Part::Main, body).await,
-            (Verb::Patch, true) if stored => self.patch(Part::Main, body).await,
-            (Verb::Delete, true) if stored => self.delete(body).await,
-            (Verb::DeleteCollection, false) if stored && self.takes_writes() => {
+            (Verb::Get, true) => self.get().await,
+            (Verb::List, false) => self.list().await,
+            (Verb::Watch, _) => self.watch().await,
+            (Verb::Update, true) => self.update(Part::Main, body).await,
+            (Verb::Patch, true) => self.patch(Part::Main, body).await,
+            (Verb::Delete, true) => self.delete(body).await,
+            (Verb::DeleteCollection, false) if self.takes_writes() => {
                 self.deletecollection(body).await
             }
             _ => Err(Error::method_not_allowed()),
@@ -77,13 +79,13 @@ impl<'a> Call<'a> {
     /// 404 for a path that the resource does not have.
     fn check_path(&self) -> Result<(), Error> {
         let in_namespace = !self.info.namespace.is_empty();
-        let stored = matches!(self.resource.serves, Serves::Stored(_));
+        let has_names = self.resource.allows("get");
         let fits = match self.resource.definition.scope {
             Scope::Cluster => !in_namespace,
             // All namespaces together can be listed and watched, where anything can.
-            Scope::Namespaced => in_namespace || (stored && self.info.segments < 2),
+            Scope::Namespaced => in_namespace || (has_names && self.info.segments < 2),
         };
-        let fits = fits && (stored || self.info.segments < 2) && self.info.segments <= 3;
+        let fits = fits && (has_names || self.info.segments < 2) && self.info.segments <= 3;
         if fits { Ok(()) } else { Err(Error::no_route()) }
     }
 
@@ -98,10 +100,7 @@ impl<'a> Call<'a> {
 
     /// The form of an answer that is one object of the resource.
     fn accepted(&self) -> Result<Accepted, Error> {
-        let offer = match self.resource.serves {
-            Serves::Stored(_) => Offer::Object,
-            Serves::Created(_) => Offer::Metadata,
-        };
+        let offer = if self.resource.allows("get") { Offer::Object } else { Offer::Metadata };
         negotiate::negotiate(self.wish(), offer)?.for_object(self.go_name(""))
     }
 

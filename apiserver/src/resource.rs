@@ -146,6 +146,14 @@ pub struct Context<'a> {
     pub now: Timestamp,
 }
 
+impl<'a> Context<'a> {
+    /// What the server does of its own accord, such as a controller's write: no request asks for it.
+    pub fn of(user: &'a User, namespace: &'a str, name: &'a str, now: Timestamp) -> Self {
+        let field_validation = FieldValidation::Ignore;
+        Self { user, namespace, name, dry_run: false, field_validation, now }
+    }
+}
+
 /// What happens to unknown and repeated fields (`fieldValidation`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldValidation {
@@ -187,6 +195,23 @@ pub trait Strategy: Send + Sync + 'static {
     fn validate_status(&self, object: &Object, old: &Object) -> Vec<field::Error> {
         let _ = (object, old);
         Vec::new()
+    }
+
+    /// Notes on an object what its deletion is to leave there, such as who asked for it. Called when
+    /// finalizers keep the object and it is marked for the first time, so that it sees the mark; an
+    /// object that goes at once has nobody left to read a note. What is changed here is validated
+    /// no more, and does not count as another generation: the mark is one.
+    fn prepare_for_delete(&self, cx: &Context<'_>, object: &mut Object) {
+        let _ = (cx, object);
+    }
+
+    /// Whether a deletion may be held up by the garbage collector, as `propagationPolicy` asks: for
+    /// it to orphan the dependents, or to delete them first. Where it may not, whatever policy is
+    /// asked for means what `Background` does (upstream's `GarbageCollectionUnsupported`).
+    ///
+    /// Say no for a kind whose dependents the collector cannot change, as it would try for ever.
+    fn waits_for_collector(&self) -> bool {
+        true
     }
 
     /// What the user should hear although the object is accepted.
@@ -257,6 +282,10 @@ pub trait Get: Send + Sync + 'static {
 pub enum Serves {
     /// Stored, with all eight verbs.
     Stored(Box<dyn Strategy>),
+    /// Stored, and written by the server alone, through [`Store`](crate::store::Store): clients read,
+    /// watch and delete. Nobody could take a finalizer off such an object, so the garbage collector
+    /// never puts one on: see [`Strategy::waits_for_collector`], which is not asked.
+    Kept(Box<dyn Strategy>),
     /// Answered on create, and gone.
     Created(Box<dyn Create>),
 }
@@ -343,14 +372,25 @@ impl Resource {
             Serves::Stored(_) => {
                 &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
             }
+            Serves::Kept(_) => &["delete", "deletecollection", "get", "list", "watch"],
             Serves::Created(_) => &["create"],
         }
+    }
+
+    /// Whether a verb is one of [`Resource::verbs`].
+    pub fn allows(&self, verb: &str) -> bool {
+        self.verbs().contains(&verb)
+    }
+
+    /// Whether a deletion may be held up by the garbage collector.
+    pub(crate) fn waits_for_collector(&self) -> bool {
+        matches!(&self.serves, Serves::Stored(strategy) if strategy.waits_for_collector())
     }
 
     /// The rules of a stored resource.
     pub fn strategy(&self) -> Option<&dyn Strategy> {
         match &self.serves {
-            Serves::Stored(strategy) => Some(strategy.as_ref()),
+            Serves::Stored(strategy) | Serves::Kept(strategy) => Some(strategy.as_ref()),
             Serves::Created(_) => None,
         }
     }
@@ -422,9 +462,10 @@ impl Kinds {
     pub fn of(groups: &[ApiGroup]) -> Self {
         let mut kinds: HashSet<_> =
             ["Status", "List"].map(|kind| ("v1".to_owned(), kind.to_owned())).into();
-        for Resource { definition, serves, .. } in all(groups).map(AsRef::as_ref) {
+        for resource in all(groups) {
+            let definition = &resource.definition;
             kinds.insert((definition.api_version(), definition.kind.to_owned()));
-            if matches!(serves, Serves::Stored(_)) {
+            if resource.allows("list") {
                 kinds.insert((definition.api_version(), format!("{}List", definition.kind)));
             }
         }
@@ -436,3 +477,6 @@ impl Kinds {
         self.0.contains(&(api_version.to_owned(), kind.to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,19 +1,32 @@
 //! An API for tests: shops (of the cluster), carts (in a namespace, with subresources, one of them
-//! the status) and quotes (answered, not stored).
+//! the status), invoices (which the server alone writes) and quotes (answered, not stored); and a
+//! client who asks for them.
+
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use http::Request;
 use http_body_util::BodyExt as _;
 use schema::Schema;
+use serde_json::Value;
+use storage::{Cache, Memory, cache};
 
+use crate::api::Api;
+use crate::authn::User;
+use crate::chain::Dispatch as _;
+use crate::environment::System;
 use crate::field;
+use crate::limits::Body;
 use crate::object::Object;
+use crate::request::RequestInfo;
 use crate::resource::{
     Action, ApiGroup, ApiVersion, Context, Create, Definition, Get, Post, Resource, Scope, Serves,
     Strategy, Subresource,
 };
 use crate::response::Response;
 use crate::status::Error;
+use crate::store::Store;
 
 const GROUP: &str = "shop.example";
 const VERSION: &str = "v1";
@@ -39,8 +52,52 @@ pub(crate) fn groups() -> Vec<ApiGroup> {
         definition("Quote", "quotes", Scope::Namespaced),
         Serves::Created(Box::new(Anything)),
     );
-    let resources = [shops, quotes, carts].into_iter().map(Into::into).collect();
+    let invoices = Resource::new(invoice(), Serves::Kept(Box::new(Anything)));
+    group(vec![shops, quotes, carts, invoices])
+}
+
+/// These resources as the API.
+pub(crate) fn group(resources: Vec<Resource>) -> Vec<ApiGroup> {
+    let resources = resources.into_iter().map(Into::into).collect();
     vec![ApiGroup { name: GROUP, versions: vec![ApiVersion { name: VERSION, resources }] }]
+}
+
+/// An empty store in memory.
+pub(crate) async fn store() -> Store {
+    let cache = Cache::start(Arc::new(Memory::new()), cache::Options::default());
+    Store::new(Arc::new(cache.await.expect("memory does not fail")), Arc::new(System))
+}
+
+/// What an API answers to eve: the code, and the body, which is JSON or nothing. `path` follows the version.
+pub(crate) async fn ask(api: &Api, method: &str, path: &str, body: Value) -> (u16, Value) {
+    ask_for(api, "*/*", method, path, body).await
+}
+
+/// As [`ask`], with a wish of what the answer is to be.
+pub(crate) async fn ask_for(
+    api: &Api,
+    accept: &str,
+    method: &str,
+    path: &str,
+    body: Value,
+) -> (u16, Value) {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let media = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("/apis/{GROUP}/{VERSION}/{path}"))
+        .header("accept", accept)
+        .header("content-type", media)
+        .body(Body::from(body))
+        .expect("a test's request is one");
+    let info = RequestInfo::new(request.method(), request.uri());
+    let user = Arc::new(User::authenticated("eve", vec![]));
+    let response = api.handle(request, Arc::new(info), user).await.expect("the group is served");
+    let code = response.status().as_u16();
+    let body = response.into_body().collect().await.expect("no body fails").to_bytes();
+    let body =
+        if body.is_empty() { Value::Null } else { serde_json::from_slice(&body).expect("JSON") };
+    (code, body)
 }
 
 pub(crate) fn cart() -> Definition {
@@ -55,6 +112,10 @@ pub(crate) fn cart() -> Definition {
         schema: definition.schema.optional("status", status),
         ..definition
     }
+}
+
+pub(crate) fn invoice() -> Definition {
+    Definition { singular: "invoice", ..definition("Invoice", "invoices", Scope::Namespaced) }
 }
 
 pub(crate) fn shop() -> Definition {
@@ -86,7 +147,8 @@ fn definition(kind: &'static str, plural: &'static str, scope: Scope) -> Definit
     }
 }
 
-struct Anything;
+/// Rules that forbid next to nothing.
+pub(crate) struct Anything;
 
 impl Strategy for Anything {
     fn validate(&self, _: &Object) -> Vec<field::Error> {

@@ -19,7 +19,7 @@ use crate::meta::{self, Time};
 use crate::names;
 use crate::object::{Object, Stored};
 use crate::options::Wanted;
-use crate::resource::{Context, Definition, Resource, Serves, Strategy};
+use crate::resource::{Context, Definition, Resource, Strategy};
 use crate::status::Error;
 
 pub use delete::{Deleted, Preconditions, Propagation};
@@ -212,10 +212,7 @@ fn taken(definition: &Definition, name: &str, by: Option<Entry>) -> Error {
 
 /// The rules of a resource that is stored.
 fn stored(resource: &Resource) -> Result<&dyn Strategy, Error> {
-    match &resource.serves {
-        Serves::Stored(strategy) => Ok(strategy.as_ref()),
-        Serves::Created(_) => Err(Error::method_not_allowed()),
-    }
+    resource.strategy().ok_or_else(Error::method_not_allowed)
 }
 
 /// The key of an object; none if its names cannot be one.

@@ -25,6 +25,7 @@ fn get(path: &str) -> Value {
 #[test]
 fn a_version_lists_its_resources_and_subresources_with_the_verbs_that_work() {
     let all = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+    let kept = ["delete", "deletecollection", "get", "list", "watch"];
     let expected = json!({
         "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "shop.example/v1",
         "resources": [
@@ -33,6 +34,8 @@ fn a_version_lists_its_resources_and_subresources_with_the_verbs_that_work() {
             {"name": "carts/checkout", "singularName": "", "namespaced": true, "kind": "Payment", "verbs": ["create"]},
             {"name": "carts/receipt", "singularName": "", "namespaced": true, "kind": "Receipt", "verbs": ["get"]},
             {"name": "carts/status", "singularName": "", "namespaced": true, "kind": "Cart", "verbs": ["get", "patch", "update"]},
+            {"name": "invoices", "singularName": "invoice", "namespaced": true, "kind": "Invoice", "verbs": kept,
+             "storageVersionHash": storage_version_hash(&sample::invoice())},
             {"name": "quotes", "singularName": "quote", "namespaced": true, "kind": "Quote", "verbs": ["create"]},
             {"name": "shops", "singularName": "shop", "namespaced": false, "kind": "Shop", "verbs": all,
              "storageVersionHash": storage_version_hash(&sample::shop())},
@@ -98,7 +101,7 @@ fn the_aggregated_form_tells_all_at_once() {
                 "responseKind": {"group": "shop.example", "version": "v1", "kind": "Cart"}}])
     );
     assert_eq!(
-        (&resources[1]["scope"], &resources[2]["scope"]),
+        (&resources[1]["scope"], &resources[3]["scope"]),
         (&json!("Namespaced"), &json!("Cluster"))
     );
 

@@ -25,7 +25,7 @@ impl Call<'_> {
         self.audit_object(definition, &incoming.object);
         let cx = self.context(options.dry_run, options.field_validation);
         managers::dedup_owners(&mut incoming.object.meta, &mut warnings);
-        if matches!(self.resource.serves, Serves::Stored(_)) {
+        if self.resource.strategy().is_some() {
             // Nobody managed an object before it was there.
             incoming.object.meta.managed_fields = None;
         }
@@ -43,6 +43,7 @@ impl Call<'_> {
                 warnings.extend(told);
                 object
             }
+            Serves::Kept(_) => return Err(Error::method_not_allowed()),
         };
         self.answer_object(StatusCode::CREATED, accepted, &object, &warnings)
     }

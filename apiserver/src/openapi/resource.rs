@@ -22,14 +22,15 @@ pub(super) fn describe(api: &mut Api, place: &Place, resource: &Resource) {
     };
     match &resource.serves {
         Serves::Created(_) => described.created(api),
-        Serves::Stored(strategy) => {
-            described.collection(api);
+        Serves::Stored(strategy) | Serves::Kept(strategy) => {
+            let written = resource.allows("create");
+            described.collection(api, written);
             let deleted = if strategy.returns_deleted() {
                 described.kind.clone()
             } else {
                 api.content(&meta::status())
             };
-            described.object(api, deleted);
+            described.object(api, written, deleted);
         }
     }
     for subresource in &resource.subresources {
@@ -86,7 +87,8 @@ impl Described<'_> {
         });
     }
 
-    fn collection(&self, api: &mut Api) {
+    /// Of a resource that is stored; `written` says whether by clients.
+    fn collection(&self, api: &mut Api, written: bool) {
         let list = api.content(&Schema::list_of(&self.definition.schema));
         let status = api.content(&meta::status());
         let options = api.content(&meta::delete_options());
@@ -98,8 +100,10 @@ impl Described<'_> {
             produces: WATCHABLE,
             ..self.operation("get", "list", "list", &paths.name, &paths.collection)
         });
-        api.operations
-            .push(Operation { description: format!("Creates a {kind}."), ..self.post(&self.kind) });
+        if written {
+            let description = format!("Creates a {kind}.");
+            api.operations.push(Operation { description, ..self.post(&self.kind) });
+        }
         let name = format!("Collection{}", paths.name);
         api.operations.push(Operation {
             description: format!("Deletes objects of kind {kind}."),
@@ -120,12 +124,15 @@ impl Described<'_> {
         }
     }
 
-    fn object(&self, api: &mut Api, deleted: Content) {
+    fn object(&self, api: &mut Api, written: bool, deleted: Content) {
         let options = api.content(&meta::delete_options());
         let Paths { name, object, .. } = &self.paths;
         let what = format!("a {}", self.definition.kind);
-        let changes = self.changes(api, &what, name, object);
-        api.operations.extend(changes);
+        api.operations.push(self.read(&what, name, object));
+        if written {
+            let changes = self.changes(api, &what, name, object);
+            api.operations.extend(changes);
+        }
         api.operations.push(Operation {
             description: format!("Deletes {what}."),
             parameters: parameter::DELETE,
@@ -135,13 +142,20 @@ impl Described<'_> {
         });
     }
 
-    /// What reads and writes an object, or its status.
+    /// What reads an object, or its status.
+    fn read(&self, what: &str, name: &str, path: &str) -> Operation {
+        Operation {
+            description: format!("Reads {what}."),
+            ..self.operation("get", "get", "read", name, path)
+        }
+    }
+
+    /// What writes an object, or its status.
     fn changes(&self, api: &mut Api, what: &str, name: &str, path: &str) -> Vec<Operation> {
         let patch = api.content(&meta::patch());
         let operation = |method, verb| self.operation(method, method, verb, name, path);
         let body = |content, media| Some(Body { content, media, required: true });
         vec![
-            Operation { description: format!("Reads {what}."), ..operation("get", "read") },
             Operation {
                 description: format!("Replaces {what}."),
                 parameters: parameter::WRITE,
@@ -182,11 +196,12 @@ impl Described<'_> {
                 answer: self.kind.clone(),
                 ..described.post(&content)
             }],
-            Action::Get(_) => vec![Operation {
-                description: format!("Reads {what}."),
-                ..described.operation("get", "get", "read", name, path)
-            }],
-            Action::Status => described.changes(api, &what, name, path),
+            Action::Get(_) => vec![described.read(&what, name, path)],
+            Action::Status => {
+                let mut operations = described.changes(api, &what, name, path);
+                operations.push(described.read(&what, name, path));
+                operations
+            }
         };
         api.operations.extend(operations);
     }

@@ -86,6 +86,7 @@ fn there_is_an_operation_for_every_verb_and_for_nothing_else() {
     let expected: Vec<(&str, &str, &str)> = vec![
         ("/apis/shop.example/v1/", "get", "getShopExampleV1APIResources"),
         ("/apis/shop.example/v1/carts", "get", "listShopExampleV1CartForAllNamespaces"),
+        ("/apis/shop.example/v1/invoices", "get", "listShopExampleV1InvoiceForAllNamespaces"),
         (
             "/apis/shop.example/v1/namespaces/{namespace}/carts",
             "delete",
@@ -145,6 +146,26 @@ fn there_is_an_operation_for_every_verb_and_for_nothing_else() {
             "/apis/shop.example/v1/namespaces/{namespace}/carts/{name}/status",
             "put",
             "replaceShopExampleV1NamespacedCartStatus",
+        ),
+        (
+            "/apis/shop.example/v1/namespaces/{namespace}/invoices",
+            "delete",
+            "deleteShopExampleV1CollectionNamespacedInvoice",
+        ),
+        (
+            "/apis/shop.example/v1/namespaces/{namespace}/invoices",
+            "get",
+            "listShopExampleV1NamespacedInvoice",
+        ),
+        (
+            "/apis/shop.example/v1/namespaces/{namespace}/invoices/{name}",
+            "delete",
+            "deleteShopExampleV1NamespacedInvoice",
+        ),
+        (
+            "/apis/shop.example/v1/namespaces/{namespace}/invoices/{name}",
+            "get",
+            "readShopExampleV1NamespacedInvoice",
         ),
         (
             "/apis/shop.example/v1/namespaces/{namespace}/quotes",

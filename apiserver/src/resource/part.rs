@@ -58,10 +58,11 @@ impl Resource {
     /// what may stand there.
     ///
     /// # Panics
-    /// If the last field of the schema is not an optional `status`: resources are made at start,
-    /// and a wrong one must not serve.
+    /// If clients may not write the resource, or the last field of its schema is not an optional
+    /// `status`: resources are made at start, and a wrong one must not serve.
     #[must_use]
     pub fn with_status(mut self) -> Self {
+        assert!(self.allows("update"), "no client may write a {}", self.definition.kind);
         let schema = &self.definition.schema;
         let last = schema.as_object().and_then(|object| object.fields().last());
         assert!(

@@ -55,7 +55,11 @@ impl Store {
         propagation: Propagation,
     ) -> Result<Deleted, Error> {
         let definition = &resource.definition;
-        stored(resource)?;
+        let strategy = stored(resource)?;
+        let propagation = match resource.waits_for_collector() {
+            true => propagation,
+            false => Propagation::Background,
+        };
         for _ in 0..WRITE_ATTEMPTS {
             let entry = self.get(definition, cx.namespace, cx.name, Wanted::Newest).await?;
             let mut object = Stored::new(&entry.value, entry.revision)?.to_object()?;
@@ -71,8 +75,8 @@ impl Store {
             self.admission.admit(&attributes).await?;
             let finalizers = finalizers_after(&object.meta, propagation);
             let gone = finalizers.is_empty();
-            if !gone {
-                mark(&mut object.meta, finalizers, Time::at(cx.now));
+            if !gone && mark(&mut object.meta, finalizers, Time::at(cx.now)) {
+                strategy.prepare_for_delete(cx, &mut object);
             }
             if cx.dry_run {
                 return Ok(Deleted { object, gone });
@@ -141,34 +145,19 @@ fn finalizers_after(meta: &ObjectMeta, propagation: Propagation) -> Vec<String> 
     others.chain(asked).collect()
 }
 
-fn mark(meta: &mut ObjectMeta, finalizers: Vec<String>, now: Time) {
+/// Notes that the object is to go. Whether that is news.
+fn mark(meta: &mut ObjectMeta, finalizers: Vec<String>, now: Time) -> bool {
     meta.finalizers = finalizers;
-    if meta.deletion_timestamp.is_none() {
-        meta.deletion_timestamp = Some(now);
-        meta.deletion_grace_period_seconds = Some(0);
-        if meta.generation > 0 {
-            meta.generation += 1;
-        }
+    if meta.is_deleting() {
+        return false;
     }
+    meta.deletion_timestamp = Some(now);
+    meta.deletion_grace_period_seconds = Some(0);
+    if meta.generation > 0 {
+        meta.generation += 1;
+    }
+    true
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(present: &[&str], propagation: Propagation, expected: &[&str]) {
-        let finalizers = present.iter().map(ToString::to_string).collect();
-        let meta = ObjectMeta { finalizers, ..ObjectMeta::default() };
-        assert_eq!(finalizers_after(&meta, propagation), expected, "{present:?} {propagation:?}");
-    }
-
-    #[test]
-    fn the_policy_decides_over_the_collectors_finalizers_and_no_others() {
-        check(&[], Propagation::Unset, &[]);
-        check(&[], Propagation::Orphan, &["orphan"]);
-        check(&["x/y"], Propagation::Foreground, &["x/y", "foregroundDeletion"]);
-        check(&["orphan", "x/y"], Propagation::Background, &["x/y"]);
-        check(&["foregroundDeletion", "x/y"], Propagation::Unset, &["foregroundDeletion", "x/y"]);
-        check(&["foregroundDeletion"], Propagation::Orphan, &["orphan"]);
-    }
-}
+mod tests;

@@ -28,6 +28,7 @@ mod schema;
 mod scope;
 mod tree;
 mod value;
+mod waves;
 
 pub use call::{Call, Fault, Frame, Import, Imports, Language, Outcome, Rendered, Text};
 pub use error::{Cause, Failure, Original, Place, Problem, Warning, printable};
@@ -36,3 +37,4 @@ pub use expanded::{Expanded, Output};
 pub use limits::Limits;
 pub use links::{LayoutLinks, Link, Links, Target};
 pub use value::{Map, Value};
+pub use waves::waves;

@@ -3,11 +3,18 @@
 //! NAME is a resource and PATH leads into its outputs, or into the object that it becomes. A text may hold several; a
 //! text that is `$(ref.NAME)` and nothing else stands for all outputs. Where a reference begins, one has to be: the rest
 //! of the text is searched for the end of it by counting parentheses, once.
+//!
+//! To others [`substitute`] and [`find`] are known, for the values of live objects; what a reference means they are told
+//! by [`Links`](crate::Links).
 
 pub(crate) mod path;
 mod replace;
+mod substitute;
 
+pub use self::path::Missing;
 pub(crate) use self::replace::{each_text, replace, texts};
+pub use self::substitute::substitute;
+use crate::value::Value;
 
 /// How every reference begins.
 pub(crate) const BEGIN: &str = "$(ref.";
@@ -35,7 +42,16 @@ pub(crate) enum Piece<'a> {
 /// A reference that is not complete. The message is Deployment Manager's and shows the whole text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Malformed reference. Reference: {0}")]
-pub(crate) struct Malformed(pub(crate) String);
+pub struct Malformed(pub String);
+
+/// What a path leads to in an object: members by `.name` or `["name"]`, items by `[2]`, and all of them by `*` or `[*]`,
+/// which gives a list of what is found. The empty path leads to the object itself.
+///
+/// # Errors
+/// When there is nothing, or the path is none: filters, slices and descents are not known.
+pub fn find(value: &Value, path: &str) -> Result<Value, Missing> {
+    path::find(value, &path::parse(path).ok_or(Missing::Value)?)
+}
 
 /// Takes a text apart.
 ///

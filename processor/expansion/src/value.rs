@@ -44,7 +44,7 @@ impl Value {
     }
 
     /// How much of a budget it takes: the bytes of its JSON text, or what its parts take in memory if that is more.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         size::of_value(self)
     }
 

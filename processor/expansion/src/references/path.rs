@@ -18,7 +18,7 @@ pub(crate) enum Step<'a> {
 
 /// Why nothing is found. The words are Deployment Manager's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Missing {
+pub enum Missing {
     /// A list is shorter.
     #[error("list index out of range")]
     Item,
@@ -102,17 +102,22 @@ pub(crate) fn all<'a>(
 mod tests {
     use super::*;
 
-    fn check(path: &str, want: Result<&str, &str>) {
+    fn value() -> Value {
         let json = r#"{"a": {"b": {"c": "d"}, "no": false, "x.y": 1}, "l": [{"n": 1}, {"n": 2}, {}],
                        "m": [[1, 2], [3]], "e": []}"#;
-        let value = Value::from_json(json).unwrap();
-        let found = parse(path).map_or(Err(Missing::Value), |steps| find(&value, &steps));
+        Value::from_json(json).unwrap()
+    }
+
+    #[track_caller]
+    fn check(path: &str, want: Result<&str, &str>) {
+        let found = crate::references::find(&value(), path);
         let found = found.map(|value| value.to_json()).map_err(|error| error.to_string());
         assert_eq!(found.as_deref().map_err(String::as_str), want, "{path}");
     }
 
     #[test]
     fn a_path_leads_through_members_and_items() {
+        check("", Ok(&value().to_json()));
         check("a.b.c", Ok("\"d\""));
         check("a.b", Ok("{\"c\":\"d\"}"));
         check("a.no", Ok("false"));

@@ -3,8 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::path::{self, Missing};
-use super::{Malformed, Reference, each_text, references, replace};
+use super::{Malformed, Reference, each_text, find, references, replace};
 use crate::value::Value;
 
 fn vectors() -> Option<Vec<Value>> {
@@ -41,8 +40,7 @@ fn has_reference(text: &str) -> Result<Value, Malformed> {
 }
 
 fn extract(object: &Value, name: &str, path: &str) -> Result<Value, String> {
-    let found = path::parse(path).map_or(Err(Missing::Value), |steps| path::find(object, &steps));
-    found.map_err(|missing| format!("{missing} Reference: $(ref.{name}.{path})"))
+    find(object, path).map_err(|missing| format!("{missing} Reference: $(ref.{name}.{path})"))
 }
 
 fn traverse(mut node: Value, outputs: &Value) -> Result<Value, String> {

@@ -5,6 +5,7 @@
 //! reading again, as long as the client did not insist on a revision.
 
 mod delete;
+mod follow;
 mod update;
 
 use std::sync::Arc;
@@ -16,13 +17,14 @@ use tokio::time::Instant;
 use crate::admission::{Admission, Attributes, Operation};
 use crate::environment::Environment;
 use crate::meta::{self, Time};
-use crate::names;
+use crate::names as syntax;
 use crate::object::{Object, Stored};
 use crate::options::Wanted;
 use crate::resource::{Context, Definition, Resource, Strategy};
 use crate::status::Error;
 
 pub use delete::{Deleted, Preconditions, Propagation};
+pub use follow::{Follower, ObjectKey};
 pub use update::Revised;
 
 /// How often another name is generated when one is taken.
@@ -143,8 +145,8 @@ impl Store {
         strategy.prepare_for_create(cx, &mut object);
         for _ in 0..NAME_ATTEMPTS {
             if generated {
-                let suffix = self.environment.name_suffix(names::GENERATED_SUFFIX);
-                object.meta.name = names::generate(&object.meta.generate_name, &suffix);
+                let suffix = self.environment.name_suffix(syntax::GENERATED_SUFFIX);
+                object.meta.name = syntax::generate(&object.meta.generate_name, &suffix);
             }
             let mut errors = meta::validate_create(&object.meta, definition.is_namespaced());
             errors.extend(strategy.validate(&object));
@@ -221,6 +223,13 @@ pub(crate) fn key(definition: &Definition, namespace: &str, name: &str) -> Optio
         return None;
     }
     Key::new(format!("{}{namespace}/{name}", definition.key_prefix())).ok()
+}
+
+/// The namespace and the name in the key of an object.
+pub(crate) fn names(key: &Key) -> (&str, &str) {
+    let mut segments = key.as_str().rsplit('/');
+    let name = segments.next().unwrap_or_default();
+    (segments.next().unwrap_or_default(), name)
 }
 
 /// The keys of all objects of a resource, or of those in one namespace.

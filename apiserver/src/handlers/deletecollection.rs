@@ -1,7 +1,5 @@
 //! DELETE of a collection: every selected object, one after the other, as far as it goes.
 
-use storage::Entry;
-
 use super::Call;
 use crate::codec::negotiate::{self, Offer};
 use crate::limits::Body;
@@ -9,6 +7,7 @@ use crate::options::ListOptions;
 use crate::resource::{Context, FieldValidation};
 use crate::response::Response;
 use crate::status::{Error, Reason};
+use crate::store::names;
 
 impl Call<'_> {
     /// Deletes what a list would show and answers that list, as it was before.
@@ -20,7 +19,7 @@ impl Call<'_> {
         let options = self.delete_options(body).await?;
         let page = self.page(&list_options, &selector).await?;
         for entry in &page.entries {
-            let (namespace, name) = names(entry);
+            let (namespace, name) = names(&entry.key);
             let cx =
                 Context { namespace, name, ..self.context(options.dry_run, FieldValidation::Warn) };
             let deleted = self
@@ -36,12 +35,4 @@ impl Call<'_> {
         }
         self.answer_page(accepted, &page)
     }
-}
-
-/// The namespace and the name in a key.
-fn names(entry: &Entry) -> (&str, &str) {
-    let mut segments = entry.key.as_str().rsplit('/');
-    let name = segments.next().unwrap_or_default();
-    let namespace = segments.next().unwrap_or_default();
-    (namespace, name)
 }

@@ -16,7 +16,7 @@ use crate::options::{ListOptions, Match, Wanted};
 use crate::response::Response;
 use crate::selector::Selector;
 use crate::status::Error;
-use crate::store::{prefix, storage_error};
+use crate::store::{names, prefix, storage_error};
 use crate::table;
 
 const TOO_OLD_TOKEN: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
@@ -240,12 +240,10 @@ pub(super) fn matches_value(
     if selector.is_empty() {
         return Ok(true);
     }
-    let mut segments = key.as_str().rsplit('/');
-    let name = segments.next();
-    let namespace = segments.next();
+    let (namespace, name) = names(key);
     let field = |field: &str| match field {
-        "metadata.name" => name,
-        "metadata.namespace" => namespace,
+        "metadata.name" => Some(name),
+        "metadata.namespace" => Some(namespace),
         _ => None,
     };
     if !selector.fields.matches(field) {

@@ -56,6 +56,31 @@ impl Store {
         Err(Error::modified(definition.resource(), cx.name))
     }
 
+    /// Changes a part of an object as a controller of the server's own does, in the name of `manager`.
+    ///
+    /// `change` is called again with a newer object when another writer came first; who wants to be
+    /// refused instead sets the resourceVersion that it has seen. A change that changes nothing is
+    /// no write, and one that takes the last finalizer off an object that is marked removes it.
+    ///
+    /// # Errors
+    /// Those of [`Store::update`]; whatever `change` answers.
+    pub async fn change(
+        &self,
+        resource: &Resource,
+        part: Part,
+        cx: &Context<'_>,
+        manager: &str,
+        mut change: impl FnMut(&mut Object) -> Result<(), Error>,
+    ) -> Result<Object, Error> {
+        let revise = |old: &Object| {
+            let mut object = old.clone();
+            change(&mut object)?;
+            managers::record(resource, part, Some(old), &mut object, manager, cx.now);
+            Ok(Revised { object, uid_is_precondition: true })
+        };
+        self.update(resource, part, cx, revise).await
+    }
+
     /// Writes `object` over `old`. None, when another writer came first.
     async fn replace(
         &self,

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::call::{Call, Import, Imports, Outcome, Rendered};
@@ -14,8 +15,10 @@ use crate::error::Failure;
 use crate::expand::{Expansion, Input, Options, Step};
 use crate::expanded::Expanded;
 use crate::limits::Limits;
-use crate::references::{BEGIN, Malformed, Piece, path, pieces, references, replace};
+use crate::links::{Link, Target};
+use crate::references::{BEGIN, Malformed, Piece, path, pieces, references, replace, texts};
 use crate::value::{Map, Value};
+use crate::waves::waves;
 
 /// Stands between the parts of an input of [`expansion`]; YAML may not have it.
 pub const SEPARATOR: char = '\u{c}';
@@ -45,6 +48,7 @@ pub fn expansion(input: &str) {
             for value in expanded.resources.iter().chain(&expanded.layout) {
                 assert!(value.as_map().is_some(), "{value:?}");
             }
+            linked(expanded);
         }
         Err(failure) => {
             assert!(!failure.problems.is_empty());
@@ -53,6 +57,32 @@ pub fn expansion(input: &str) {
         }
     }
     assert_eq!(forwards, backwards, "the order of the answers makes a difference");
+}
+
+/// What resources need comes in an earlier wave; what they refer to is among that, and stands in them.
+fn linked(expanded: &Expanded) {
+    let Expanded { resources, links, .. } = expanded;
+    assert_eq!(links.len(), resources.len());
+    let needs: Vec<_> = links.iter().map(|links| links.needs.clone()).collect();
+    let mut there = BTreeSet::new();
+    for wave in waves(&needs) {
+        for &at in &wave {
+            assert!(needs[at].is_sorted_by(|a, b| a < b), "{:?}", needs[at]);
+            assert!(needs[at].iter().all(|other| there.contains(other)), "{needs:?}");
+        }
+        there.extend(wave);
+    }
+    assert_eq!(there.len(), resources.len());
+    for ((resource, links), needs) in resources.iter().zip(links).zip(&needs) {
+        let mut all = String::new();
+        texts(resource, &mut |text| all.push_str(text));
+        for Link { text, target, .. } in &links.references {
+            assert!(all.contains(text), "{text}");
+            if let Target::Resource(at) = target {
+                assert!(needs.contains(at), "{text}");
+            }
+        }
+    }
 }
 
 /// A text is malformed as a whole, or its pieces are all of it; replacing every reference by its own text changes

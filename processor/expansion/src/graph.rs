@@ -8,12 +8,16 @@ use std::collections::BTreeSet;
 use crate::circle;
 use crate::error::{Cause, Failure, Problem, shown};
 use crate::links::{LayoutLinks, Link, Links};
-use crate::meaning::{Meaning, Meanings};
+use crate::meaning::{Meaning, Meanings, References};
+use crate::origins::{Holder, Origins};
 use crate::tree::{Node, ROOT, Tree};
 use crate::value::Value;
 
 /// As many circles are named with as many members; who has more sees enough.
 const NAMED: usize = 100;
+
+/// Is told how many bytes are told of references and needs, before they are; says when they are too many.
+type Spend<'a> = dyn FnMut(usize) -> Result<(), Problem> + 'a;
 
 /// What the parts of a result refer to, as [`Expanded`](crate::Expanded) has it.
 #[derive(Debug, Default)]
@@ -26,24 +30,28 @@ pub(crate) struct Linked {
 /// Finds what everything refers to, and adds warnings about names that nobody has.
 ///
 /// # Errors
-/// When resources need each other in a circle; all of it is named. When needs take more than `limit` bytes: a few words
+/// When resources need each other in a circle; all of it is named. When `spend` has had enough: a few words
 /// make each of many primitives need each of many others.
-pub(crate) fn link(tree: &mut Tree, limit: usize) -> Result<Linked, Failure> {
-    let mut graph = Graph::new(tree);
+pub(crate) fn link(
+    tree: &mut Tree,
+    origins: &Origins,
+    spend: &mut Spend<'_>,
+) -> Result<Linked, Failure> {
+    let mut graph = Graph::new(tree, origins);
     let order = tree.in_order();
     let mut warnings = Vec::new();
     let mut resources = Vec::new();
     for &at in order.iter().filter(|&&at| at != ROOT && !tree.nodes[at].is_template) {
-        let Found { links, meanings, odd } = graph.add(at);
+        let Found { links, meanings, odd } = graph.add(at, spend)?;
         warnings.extend(odd.into_iter().map(|warning| (at, warning)));
         resources.push((links, meanings));
     }
     let circles = circle::order(&graph.needs).err().unwrap_or_default();
     Failure::unless_empty(circles.iter().map(|circle| graph.problem(circle)).collect())?;
     let linked = Linked {
-        resources: graph.resources(resources, limit)?,
-        outputs: graph.outputs(ROOT),
-        layout: graph.layout(&order),
+        resources: graph.resources(resources, spend)?,
+        outputs: graph.outputs(ROOT, spend)?,
+        layout: graph.layout(&order, spend)?,
     };
     for (at, warning) in warnings {
         tree.nodes[at].warnings.push(warning);
@@ -70,8 +78,8 @@ struct Found<'a> {
 }
 
 impl<'a> Graph<'a> {
-    fn new(tree: &'a Tree) -> Self {
-        let meanings = Meanings::of(tree);
+    fn new(tree: &'a Tree, origins: &'a Origins) -> Self {
+        let meanings = Meanings::of(tree, origins);
         let children = |node: &Node| {
             if node.is_template { node.children.clone().collect() } else { Vec::new() }
         };
@@ -81,14 +89,17 @@ impl<'a> Graph<'a> {
     }
 
     /// Adds what a primitive needs.
-    fn add(&mut self, at: usize) -> Found<'a> {
+    fn add(&mut self, at: usize, spend: &mut Spend<'_>) -> Result<Found<'a>, Problem> {
         let node = &self.tree.nodes[at];
         let mut found =
             Found { links: Links::default(), meanings: BTreeSet::new(), odd: BTreeSet::new() };
-        let values = ["name", "type", "metadata", "properties"]
-            .iter()
-            .filter_map(|&key| node.resource.get(key));
-        for (text, meant) in self.meanings.references(node.parent, values) {
+        let mut references = References::new(spend);
+        for key in ["name", "type", "metadata", "properties"] {
+            let Some(value) = node.resource.get(key) else { continue };
+            let holder = (key == "properties").then_some(Holder::Properties(at));
+            self.meanings.references(value, node.parent, holder, &mut references)?;
+        }
+        for (text, meant) in references.by_text {
             found.links.references.push(self.meanings.link(text, &meant));
             for meaning in meant.meanings {
                 match meaning {
@@ -118,44 +129,44 @@ impl<'a> Graph<'a> {
             Meaning::Group(group) => Some(nodes + group),
             Meaning::Deployment(_) | Meaning::Nobody | Meaning::Malformed => None,
         }));
-        found
+        Ok(found)
     }
 
     /// Completes the links of the primitives, which come in the order of the document.
     fn resources(
         &self,
         found: Vec<(Links, BTreeSet<Meaning<'_>>)>,
-        limit: usize,
+        spend: &mut Spend<'_>,
     ) -> Result<Vec<Links>, Problem> {
-        let mut count = 0;
         let complete = |(mut links, meanings): (Links, BTreeSet<_>)| {
             links.needs = self.meanings.positions(&meanings);
-            count += links.needs.len();
-            if count > limit / size_of::<usize>() {
-                let message = format!(
-                    "What resources need of each other takes more than {limit} bytes (limit: output)"
-                );
-                return Err(Problem::new(Cause::Limit, message));
-            }
+            spend(size_of_val(links.needs.as_slice()))?;
             Ok(links)
         };
         found.into_iter().map(complete).collect()
     }
 
     /// The references in the outputs of a node.
-    fn outputs(&self, at: usize) -> Vec<Link> {
-        let values = self.tree.nodes[at].outputs.iter().map(|output| &output.value);
-        let references = self.meanings.references(at, values);
-        references.iter().map(|(text, meant)| self.meanings.link(text, meant)).collect()
+    fn outputs(&self, at: usize, spend: &mut Spend<'_>) -> Result<Vec<Link>, Problem> {
+        let mut references = References::new(spend);
+        for (number, output) in self.tree.nodes[at].outputs.iter().enumerate() {
+            let holder = Some(Holder::Output(at, number));
+            self.meanings.references(&output.value, at, holder, &mut references)?;
+        }
+        let link = |(text, meant): (&&str, &_)| self.meanings.link(text, meant);
+        Ok(references.by_text.iter().map(link).collect())
     }
 
     /// The references in the outputs of templates, which come in this order.
-    fn layout(&self, order: &[usize]) -> Vec<LayoutLinks> {
-        let links = |&at: &usize| {
-            let references = self.outputs(at);
-            (!references.is_empty()).then(|| LayoutLinks { place: self.tree.steps(at), references })
-        };
-        order.iter().filter(|&&at| at != ROOT).filter_map(links).collect()
+    fn layout(&self, order: &[usize], spend: &mut Spend<'_>) -> Result<Vec<LayoutLinks>, Problem> {
+        let mut all = Vec::new();
+        for &at in order.iter().filter(|&&at| at != ROOT) {
+            let references = self.outputs(at, spend)?;
+            if !references.is_empty() {
+                all.push(LayoutLinks { place: self.tree.steps(at), references });
+            }
+        }
+        Ok(all)
     }
 
     fn problem(&self, circle: &[usize]) -> Problem {

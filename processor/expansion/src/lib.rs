@@ -22,6 +22,7 @@ mod layout;
 mod limits;
 mod links;
 mod meaning;
+mod origins;
 mod outputs;
 pub mod references;
 mod schema;

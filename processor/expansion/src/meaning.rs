@@ -1,13 +1,15 @@
 //! What a name or a reference means, seen from where it stands.
 //!
-//! It means the resource that its scope says. Where that has none, it may be about a resource that is not seen from there,
+//! It means the resource that its scope says, which for what an output brought is that of the output. Where that has none, it may be about a resource that is not seen from there,
 //! and then every primitive of that name is meant; or about another Deployment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::error::Problem;
 use crate::links::{Link, Target};
-use crate::references::{Malformed, Reference, references, texts};
+use crate::origins::{Holder, Origins};
+use crate::references::{Reference, references, texts};
 use crate::scope::Scopes;
 use crate::tree::Tree;
 use crate::value::Value;
@@ -37,10 +39,38 @@ pub(crate) struct Meant<'a> {
     pub(crate) meanings: BTreeSet<Meaning<'a>>,
 }
 
+/// References that were found, by their texts.
+pub(crate) struct References<'a, 's> {
+    pub(crate) by_text: BTreeMap<&'a str, Meant<'a>>,
+    /// Is told how many bytes it takes to tell of each, before it is added.
+    spend: &'s mut dyn FnMut(usize) -> Result<(), Problem>,
+}
+
+impl<'a, 's> References<'a, 's> {
+    pub(crate) fn new(spend: &'s mut dyn FnMut(usize) -> Result<(), Problem>) -> Self {
+        Self { by_text: BTreeMap::new(), spend }
+    }
+
+    fn add(
+        &mut self,
+        text: &'a str,
+        path: Option<&'a str>,
+        meaning: Meaning<'a>,
+    ) -> Result<(), Problem> {
+        if !self.by_text.contains_key(text) {
+            (self.spend)(size_of::<Link>() + text.len() + path.map_or(0, str::len))?;
+        }
+        let new = Meant { path, meanings: BTreeSet::new() };
+        self.by_text.entry(text).or_insert(new).meanings.insert(meaning);
+        Ok(())
+    }
+}
+
 /// The names of a tree that is complete.
 #[derive(Debug)]
 pub(crate) struct Meanings<'a> {
     tree: &'a Tree,
+    origins: &'a Origins,
     scopes: Scopes,
     /// For each name the position of its group.
     names: BTreeMap<String, usize>,
@@ -51,7 +81,7 @@ pub(crate) struct Meanings<'a> {
 }
 
 impl<'a> Meanings<'a> {
-    pub(crate) fn of(tree: &'a Tree) -> Self {
+    pub(crate) fn of(tree: &'a Tree, origins: &'a Origins) -> Self {
         let (mut names, mut groups) = (BTreeMap::new(), Vec::<Vec<usize>>::new());
         let nodes = tree.nodes.iter().enumerate().skip(1);
         for (at, node) in nodes.filter(|(_, node)| !node.is_template) {
@@ -61,7 +91,7 @@ impl<'a> Meanings<'a> {
             }
             groups[group].push(at);
         }
-        Self { tree, scopes: Scopes::of(tree), names, groups, ranges: tree.ranges() }
+        Self { tree, origins, scopes: Scopes::of(tree), names, groups, ranges: tree.ranges() }
     }
 
     /// What a name means in the list of `scope`, where it stands as or in this text.
@@ -89,29 +119,49 @@ impl<'a> Meanings<'a> {
         }
     }
 
-    /// All references in values that stand in the list of `scope`, by their texts.
+    /// Adds all references in a value that stands in the list of `scope`. What was brought to the holder, if there is one,
+    /// means what it meant where it came from.
+    ///
+    /// # Errors
+    /// When there are too many.
     pub(crate) fn references(
         &self,
+        value: &'a Value,
         scope: usize,
-        values: impl Iterator<Item = &'a Value>,
-    ) -> BTreeMap<&'a str, Meant<'a>> {
-        let mut found = BTreeMap::new();
-        let mut take = |text, path, meaning| {
-            let meant = found.entry(text).or_insert(Meant { path, meanings: BTreeSet::new() });
-            meant.meanings.insert(meaning);
+        holder: Option<Holder>,
+        found: &mut References<'a, '_>,
+    ) -> Result<(), Problem> {
+        let mut result = Ok(());
+        texts(value, &mut |text| {
+            if result.is_ok() {
+                result = self.text(text, scope, holder, found);
+            }
+        });
+        result
+    }
+
+    /// Adds the references of a text.
+    fn text(
+        &self,
+        text: &'a str,
+        scope: usize,
+        holder: Option<Holder>,
+        found: &mut References<'a, '_>,
+    ) -> Result<(), Problem> {
+        let Ok(references) = references(text) else {
+            return found.add(text, None, Meaning::Malformed);
         };
-        for value in values {
-            texts(value, &mut |text| match references(text) {
-                Ok(references) => {
-                    for reference in references {
-                        let meaning = self.reference(scope, &reference);
-                        take(reference.text, reference.path, meaning);
-                    }
-                }
-                Err(Malformed(_)) => take(text, None, Meaning::Malformed),
-            });
+        for reference in references {
+            let brought = holder.and_then(|holder| self.origins.of(holder, reference.text));
+            let mut add = |scope| {
+                found.add(reference.text, reference.path, self.reference(scope, &reference))
+            };
+            match brought {
+                Some(scopes) => scopes.iter().try_for_each(|&scope| add(scope))?,
+                None => add(scope)?,
+            }
         }
-        found
+        Ok(())
     }
 
     /// A reference as it is told.

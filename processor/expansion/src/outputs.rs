@@ -2,30 +2,33 @@
 //!
 //! When all templates are rendered, every reference to a template that has outputs is replaced by what it stands for: in
 //! outputs, in whatever order they were declared, and in the properties of primitives. References to anything else stay as
-//! they are; they are about what a resource becomes when it is created. What comes in is not searched again.
+//! they are; they are about what a resource becomes when it is created. What comes in is not searched again, and what it
+//! refers to is remembered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::circle;
 use crate::error::{Cause, Failure, Problem, shown};
 use crate::expanded::Output;
+use crate::origins::{Holder, Origins};
 use crate::references::path::{self, Missing, Step};
 use crate::references::{Malformed, Reference, each_text, references, replace, texts};
 use crate::scope::Scopes;
 use crate::tree::{ROOT, Tree};
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 /// How many lists and maps may stand in one another, as in what is read.
 const NESTING: usize = 100;
 
-/// Replaces all references to outputs. `spend` is told how many bytes come in, before they do.
+/// Replaces all references to outputs, and says where those were written that came in so. `spend` is told how many bytes
+/// come in, before they do.
 ///
 /// # Errors
 /// When a reference is malformed or leads nowhere, when outputs need each other, or when `spend` has had enough.
 pub(crate) fn resolve(
     tree: &mut Tree,
     spend: &mut dyn FnMut(usize) -> Result<(), Problem>,
-) -> Result<(), Failure> {
+) -> Result<Origins, Failure> {
     let scopes = Scopes::of(tree);
     let nodes = tree.nodes.iter().enumerate().filter(|(_, node)| !node.outputs.is_empty());
     let names = nodes.map(|(node, it)| {
@@ -33,11 +36,13 @@ pub(crate) fn resolve(
         (node, names.collect())
     });
     let names = names.collect();
-    let mut resolver = Resolver { tree, scopes, names, spend, sizes: BTreeMap::new() };
+    let (origins, sizes) = (Origins::default(), BTreeMap::new());
+    let mut resolver = Resolver { tree, scopes, names, origins, spend, sizes };
     for (node, at) in resolver.order()? {
         resolver.output(node, at)?;
     }
-    resolver.properties()
+    resolver.properties()?;
+    Ok(resolver.origins)
 }
 
 struct Resolver<'a> {
@@ -45,6 +50,7 @@ struct Resolver<'a> {
     scopes: Scopes,
     /// For each node with outputs the position of each by name. Of equal names the last one counts, as in a dictionary.
     names: BTreeMap<usize, BTreeMap<String, usize>>,
+    origins: Origins,
     spend: &'a mut dyn FnMut(usize) -> Result<(), Problem>,
     /// How many bytes the outputs of a template have together, once they are final.
     sizes: BTreeMap<usize, usize>,
@@ -131,7 +137,7 @@ impl Resolver<'_> {
     fn output(&mut self, node: usize, at: usize) -> Result<(), Failure> {
         let mut value = std::mem::take(&mut self.tree.nodes[node].outputs[at].value);
         let mut path = format!("outputs[{at}].value");
-        let problems = self.replace(node, &mut value, &mut path);
+        let problems = self.replace(Holder::Output(node, at), &mut value, &mut path);
         self.tree.nodes[node].outputs[at].value = value;
         let file = self.tree.file(node).to_owned();
         let place = self.tree.place(node);
@@ -152,7 +158,8 @@ impl Resolver<'_> {
             else {
                 continue;
             };
-            let problems = self.replace(scope, &mut properties, &mut "properties".to_owned());
+            let mut path = "properties".to_owned();
+            let problems = self.replace(Holder::Properties(at), &mut properties, &mut path);
             self.tree.nodes[at].resource.insert("properties".to_owned(), properties);
             let (file, place) = (self.tree.file(scope), self.tree.place(at));
             let line = self.tree.nodes[at].line;
@@ -168,12 +175,21 @@ impl Resolver<'_> {
         Failure::unless_empty(all)
     }
 
-    /// Replaces references in a value that stands in the list of `scope`.
-    fn replace(&mut self, scope: usize, value: &mut Value, path: &mut String) -> Vec<Problem> {
-        let (mut problems, mut changed) = (Vec::new(), false);
+    /// Replaces references in a value that stands there.
+    fn replace(&mut self, holder: Holder, value: &mut Value, path: &mut String) -> Vec<Problem> {
+        let scope = holder.scope(self.tree);
+        let (mut problems, mut changed, mut stayed) = (Vec::new(), false, BTreeSet::new());
         each_text(value, path, &mut |value, path| {
             let text = value.as_str().unwrap_or_default();
-            match replace(text, |reference| self.value(scope, reference)) {
+            let resolve = |reference: &Reference<'_>| {
+                let value = self.value(holder, scope, reference)?;
+                // Nothing can be brought where nobody has outputs.
+                if value.is_none() && !self.names.is_empty() {
+                    stayed.insert(reference.text.to_owned());
+                }
+                Ok(value)
+            };
+            match replace(text, resolve) {
                 Ok(None) => {}
                 Ok(Some(new)) => {
                     *value = new;
@@ -182,6 +198,7 @@ impl Resolver<'_> {
                 Err(wrong) => problems.push(problem(wrong, path)),
             }
         });
+        self.origins.stay(holder, scope, &stayed);
         if changed && nesting(value) > NESTING {
             let message = format!("Outputs make more than {NESTING} lists and maps in one another");
             problems.push(problem(Wrong::Spent(Problem::new(Cause::Limit, message)), path));
@@ -194,25 +211,49 @@ impl Resolver<'_> {
         self.names.get(&node)?.get(name).copied()
     }
 
-    /// What a reference stands for, when it means a template with outputs.
-    fn value(&mut self, scope: usize, reference: &Reference<'_>) -> Result<Option<Value>, Wrong> {
+    /// What a reference stands for that stands in the list of `scope`, when it means a template with outputs.
+    fn value(
+        &mut self,
+        holder: Holder,
+        scope: usize,
+        reference: &Reference<'_>,
+    ) -> Result<Option<Value>, Wrong> {
         let Some(node) = self.bind(scope, reference) else { return Ok(None) };
         let missing = |missing| Wrong::Missing(missing, reference.text.to_owned());
         let outputs = &self.tree.nodes[node].outputs;
         if let Some((name, rest)) = one(reference) {
             let at = self.named(node, name).ok_or_else(|| missing(Missing::Value))?;
             (self.spend)(outputs[at].value.size()).map_err(Wrong::Spent)?;
-            return path::find(&outputs[at].value, &rest).map(Some).map_err(missing);
+            let found = path::find(&outputs[at].value, &rest).map_err(missing)?;
+            self.carry(&found, (node, at), holder).map_err(Wrong::Spent)?;
+            return Ok(Some(found));
         }
         // The size of all is counted whatever the path takes of it, which is enough to bound it.
         let size = outputs.iter().map(|output| output.name.len() + output.value.size());
         let size = *self.sizes.entry(node).or_insert_with(|| size.sum());
         (self.spend)(size).map_err(Wrong::Spent)?;
         let entries = outputs.iter().map(|output| (output.name.clone(), output.value.clone()));
-        let whole = Value::Map(entries.collect());
+        let whole: Map = entries.collect();
+        for (name, value) in &whole {
+            let at = self.named(node, name).unwrap_or_default();
+            self.carry(value, (node, at), holder).map_err(Wrong::Spent)?;
+        }
         let steps = reference.path.map_or(Some(Vec::new()), path::parse);
         let steps = steps.ok_or_else(|| missing(Missing::Value))?;
-        path::find(&whole, &steps).map(Some).map_err(missing)
+        path::find(&Value::Map(whole), &steps).map(Some).map_err(missing)
+    }
+
+    /// Remembers what the value of an output refers to, which comes there.
+    fn carry(&mut self, value: &Value, from: (usize, usize), to: Holder) -> Result<(), Problem> {
+        let mut result = Ok(());
+        texts(value, &mut |text| {
+            for reference in references(text).unwrap_or_default() {
+                if result.is_ok() && self.origins.carry(reference.text, from, to) {
+                    result = (self.spend)(Origins::COST);
+                }
+            }
+        });
+        result
     }
 }
 

@@ -72,6 +72,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn every_wave_is_the_first_that_may_be(
             needs in (1..30_usize).prop_flat_map(|count| (0..count)

@@ -12,6 +12,8 @@ const WORDS: &[&str] = &[
     "- name: b\n  type: t.py\n  properties:\n",
     "- {name: c, type: Pod}\n",
     "- {name: d, type: t.py, properties: {x: $(ref.a.out)}}\n",
+    "- {name: e, type: P, metadata: {dependsOn: [a, b, c]}, properties: ['$(ref.c.x)', '$(ref.b.out)']}\n",
+    "- {name: f, type: P, properties: '$(ref.deployments/d.o) $(ref.e.x) $(ref.c.x)'}\n",
     "- {name: u, type: 'https://example.com/u.jinja'}\n",
     "outputs:\n",
     "- {name: out, value: $(ref.b.out)}\n",

@@ -14,13 +14,15 @@ pub(super) struct Budget {
     imports: usize,
     input: usize,
     output: usize,
+    links: usize,
     fuel: u64,
 }
 
 impl Budget {
     pub(super) fn new(limits: Limits) -> Self {
-        let (resources, calls, rounds, imports, input, output) = (0, 0, 0, 0, 0, 0);
-        Self { limits, resources, calls, rounds, imports, input, output, fuel: 0 }
+        let (resources, calls, rounds, imports, input) = (0, 0, 0, 0, 0);
+        let (output, links, fuel) = (0, 0, 0);
+        Self { limits, resources, calls, rounds, imports, input, output, links, fuel }
     }
 
     /// One more resource of the result.
@@ -58,6 +60,11 @@ impl Budget {
     /// More bytes that the configuration, a template or a schema's defaults gave.
     pub(super) fn output(&mut self, bytes: usize) -> Result<(), Problem> {
         take(&mut self.output, bytes, self.limits.output, "output", "bytes of resources")
+    }
+
+    /// More bytes of what is told of needs and references. They may be as many as those of the result, beside them.
+    pub(super) fn links(&mut self, bytes: usize) -> Result<(), Problem> {
+        take(&mut self.links, bytes, self.limits.output, "output", "bytes of references")
     }
 
     /// More instructions of Jinja.

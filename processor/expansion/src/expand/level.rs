@@ -12,6 +12,7 @@ use super::{Expansion, Stage};
 use crate::call::{Call, Imports, Language, Outcome};
 use crate::error::{Cause, Failure, Found, Problem, shown};
 use crate::graph::Linked;
+use crate::origins::Origins;
 use crate::tree::Tree;
 use crate::value::Value;
 use crate::{graph, layout, outputs};
@@ -190,16 +191,18 @@ impl Expansion {
 
     /// The result of a tree that is complete.
     fn result(&mut self) -> Result<crate::expanded::Expanded, Failure> {
+        let (tree, budget) = (&mut self.tree, &mut self.budget);
+        let mut origins = Origins::default();
         if self.outputs {
-            let budget = &mut self.budget;
-            outputs::resolve(&mut self.tree, &mut |bytes| budget.output(bytes))?;
+            origins = outputs::resolve(tree, &mut |bytes| budget.output(bytes))?;
         }
-        let limit = self.budget.limits.output;
-        let Linked { resources, outputs, layout } = graph::link(&mut self.tree, limit)?;
+        let Linked { resources, outputs, layout } =
+            graph::link(tree, &origins, &mut |bytes| budget.links(bytes))?;
         let mut expanded = layout::expanded(std::mem::replace(&mut self.tree, Tree::new()));
         (expanded.links, expanded.output_links, expanded.layout_links) =
             (resources, outputs, layout);
         let size: usize = expanded.resources.iter().map(Value::size).sum();
+        let limit = self.budget.limits.output;
         if size > limit {
             let message = format!("The result has more than {limit} bytes (limit: output)");
             return Err(Problem::new(Cause::Limit, message).into());

@@ -5,6 +5,7 @@ mod oracle;
 use super::*;
 use crate::call::{Fault, Import, Rendered};
 use crate::expanded::Output;
+use crate::links::{LayoutLinks, Link, Links, Target};
 use crate::value::Value;
 
 /// A configuration and files, everything else as usual.
@@ -110,6 +111,38 @@ fn the_order_of_answers_changes_nothing() {
             r#"{"name":"b","type":"b.py","properties":{"k":1},"resources":[{"name":"z","type":"Z"}]}]"#
         )
     );
+}
+
+#[test]
+fn links_stand_beside_the_resources_of_the_result() {
+    let configuration = "resources:\n\
+        - {name: first, type: P, metadata: {dependsOn: [t]}, properties: {ip: $(ref.t.ip)}}\n\
+        - {name: t, type: t.jinja}\n\
+        - {name: svc, type: P}\n\
+        outputs: [{name: ip, value: $(ref.t.ip)}]\n";
+    let template = "resources: [{name: x, type: P}, {name: svc, type: P, properties: $(ref.x.v)}]\n\
+        outputs: [{name: ip, value: $(ref.svc.ip)}]";
+    let expanded = run(input(configuration, &[("t.jinja", template)]), |_| {}).unwrap();
+    let names: Vec<_> =
+        expanded.resources.iter().map(|it| it.get("name").unwrap().repr()).collect();
+    assert_eq!(names, ["'first'", "'x'", "'svc'", "'svc'"]);
+    let link = |text: &str, at, path: &str| Link {
+        text: text.to_owned(),
+        target: Target::Resource(at),
+        path: Some(path.to_owned()),
+    };
+    let ip = vec![link("$(ref.svc.ip)", 2, "ip")];
+    let links = |needs: &[usize], references: &[Link]| Links {
+        needs: needs.to_vec(),
+        references: references.to_vec(),
+        missing: Vec::new(),
+    };
+    let x = [link("$(ref.x.v)", 1, "v")];
+    let want = [links(&[1, 2], &ip), links(&[], &[]), links(&[1], &x), links(&[], &[])];
+    assert_eq!(expanded.links, want);
+    assert_eq!(expanded.output_links, ip);
+    assert_eq!(expanded.layout_links, [LayoutLinks { place: vec![1], references: ip }]);
+    assert!(expanded.warnings.is_empty());
 }
 
 #[test]

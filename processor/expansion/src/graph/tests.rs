@@ -2,10 +2,15 @@ use super::*;
 use crate::links::Target;
 use crate::scope::testing::tree;
 
+/// Links it without outputs having been resolved, and without a limit.
+fn link(tree: &mut Tree) -> Result<Linked, Failure> {
+    super::link(tree, &Origins::default(), &mut |_| Ok(()))
+}
+
 /// The warnings.
 fn check(resources: &[(usize, &str)]) -> Result<String, String> {
     let mut tree = tree(resources);
-    link(&mut tree, 1 << 20).map_err(|failure| failure.to_string())?;
+    link(&mut tree).map_err(|failure| failure.to_string())?;
     let warnings: Vec<_> = tree.nodes.iter().flat_map(|node| node.warnings.clone()).collect();
     Ok(warnings.join("; "))
 }
@@ -82,7 +87,7 @@ fn names_that_nobody_has_are_odd() {
 
 /// What there is to say about the primitives, in short.
 fn links(resources: &[(usize, &str)]) -> Vec<String> {
-    let linked = link(&mut tree(resources), 1 << 20).unwrap();
+    let linked = link(&mut tree(resources)).unwrap();
     linked.resources.iter().map(shortly).collect()
 }
 
@@ -213,7 +218,7 @@ fn references_in_outputs_are_told_and_nobody_needs_them() {
         vec![output(r#"["$(ref.x.a)", "$(ref.deployments/d.o)"]"#), output(r#""$(ref.zz.b)""#)];
     tree.nodes[2].outputs = vec![output("5")];
     tree.nodes[4].outputs = vec![output(r#""$(ref.x.c)""#)];
-    let linked = link(&mut tree, 1 << 20).unwrap();
+    let linked = link(&mut tree).unwrap();
     let outputs: Vec<_> = linked.outputs.iter().map(one).collect();
     assert_eq!(outputs, ["$(ref.deployments/d.o)=@d:o", "$(ref.x.a)=0:a", "$(ref.zz.b)=Unknown:b"]);
     let [LayoutLinks { place, references }] = linked.layout.as_slice() else {
@@ -236,8 +241,14 @@ fn needs_that_multiply_are_refused() {
     resources.extend((0..100).map(|at| (2, format!(r#"{{"name": "r{at}", "type": "P"}}"#))));
     let resources: Vec<_> =
         resources.iter().map(|(parent, json)| (*parent, json.as_str())).collect();
+    let bounded = |limit: usize| {
+        let mut left = limit;
+        super::link(&mut tree(&resources), &Origins::default(), &mut |bytes| {
+            left = left.checked_sub(bytes).ok_or_else(|| Problem::new(Cause::Limit, "enough"))?;
+            Ok(())
+        })
+    };
     let all = 100 * 100 * size_of::<usize>();
-    assert!(link(&mut tree(&resources), all).is_ok());
-    let refused = link(&mut tree(&resources), all - 1).unwrap_err();
-    assert_eq!(refused.problems[0].cause, Cause::Limit);
+    assert!(bounded(all).is_ok());
+    assert_eq!(bounded(all - 1).unwrap_err().problems[0].message, "enough");
 }

@@ -15,6 +15,7 @@ pub struct Limits {
     pub imports: usize,
     /// How many bytes of JSON everything may have together that the configuration, templates and defaults give, and how
     /// many the result may have. A value counts 24 bytes at least: it takes memory even if it has hardly any text.
+    /// What is told of references beside the result may be as many again.
     pub output: usize,
     /// How many bytes the configuration and all imports may have together.
     pub input: usize,

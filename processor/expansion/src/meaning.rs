@@ -131,27 +131,32 @@ impl<'a> Meanings<'a> {
         holder: Option<Holder>,
         found: &mut References<'a, '_>,
     ) -> Result<(), Problem> {
-        let mut result = Ok(());
+        let (mut result, mut seen) = (Ok(()), BTreeSet::new());
         texts(value, &mut |text| {
             if result.is_ok() {
-                result = self.text(text, scope, holder, found);
+                result = self.text(text, scope, holder, &mut seen, found);
             }
         });
         result
     }
 
-    /// Adds the references of a text.
+    /// Adds those references of a text that were not seen in this value.
     fn text(
         &self,
         text: &'a str,
         scope: usize,
         holder: Option<Holder>,
+        seen: &mut BTreeSet<&'a str>,
         found: &mut References<'a, '_>,
     ) -> Result<(), Problem> {
         let Ok(references) = references(text) else {
             return found.add(text, None, Meaning::Malformed);
         };
         for reference in references {
+            // The same text means the same in all of a value, and may have come from very many lists.
+            if !seen.insert(reference.text) {
+                continue;
+            }
             let brought = holder.and_then(|holder| self.origins.of(holder, reference.text));
             let mut add = |scope| {
                 found.add(reference.text, reference.path, self.reference(scope, &reference))

@@ -8,6 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tree::Tree;
 
+/// What it costs to remember a text that has one scope, beside the text itself, which is in a value as well.
+const TEXT: usize = 96;
+
+/// What each further scope costs, every time: a short text may have many.
+const SCOPE: usize = 16;
+
 /// Where references stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Holder {
@@ -32,25 +38,24 @@ impl Holder {
 pub(crate) struct Origins(BTreeMap<Holder, BTreeMap<String, BTreeSet<usize>>>);
 
 impl Origins {
-    /// About how many bytes it takes to remember that a text was brought somewhere, beside the text.
-    pub(crate) const COST: usize = 96;
-
     /// The scopes of a text that was brought there.
     pub(crate) fn of(&self, holder: Holder, text: &str) -> Option<&BTreeSet<usize>> {
         self.0.get(&holder)?.get(text)
     }
 
-    /// Remembers that an output of a template brings a text. Says whether it was not known there.
-    pub(crate) fn carry(&mut self, text: &str, from: (usize, usize), to: Holder) -> bool {
+    /// Remembers that an output of a template brings a text, and says about how many bytes that takes.
+    #[must_use]
+    pub(crate) fn carry(&mut self, text: &str, from: (usize, usize), to: Holder) -> usize {
         let scopes = self.of(Holder::Output(from.0, from.1), text).cloned();
         let scopes = scopes.unwrap_or_else(|| BTreeSet::from([from.0]));
+        let more = (scopes.len() - 1) * SCOPE;
         let texts = self.0.entry(to).or_default();
         if let Some(known) = texts.get_mut(text) {
             known.extend(scopes);
-            return false;
+            return more;
         }
         texts.insert(text.to_owned(), scopes);
-        true
+        TEXT + more
     }
 
     /// Remembers which texts stood there from the beginning, in the list of `scope`, when nothing more comes.
@@ -219,7 +224,25 @@ mod tests {
             linked(&[(0, &p), (0, r#"{"name": "t", "type": "t.py"}"#), (2, SERVICE)], &[(2, IP)]).1
         };
         let value = Value::from("$(ref.svc.ip)").size();
-        assert_eq!(spent(r#""$(ref.t.ip)""#), value + Origins::COST);
-        assert_eq!(spent(r#"["$(ref.t.ip)", "$(ref.t.ip)"]"#), 2 * value + Origins::COST);
+        assert_eq!(spent(r#""$(ref.t.ip)""#), value + TEXT);
+        assert_eq!(spent(r#"["$(ref.t.ip)", "$(ref.t.ip)"]"#), 2 * value + TEXT);
+    }
+
+    #[test]
+    fn a_text_of_many_origins_costs_as_many_each_time() {
+        // One text that came from three lists goes to a primitive in two places.
+        let mut origins = Origins::default();
+        for node in 1..=3 {
+            assert_eq!(
+                origins.carry("$(ref.x.y)", (node, 0), Holder::Output(9, 0)),
+                if node == 1 { TEXT } else { 0 }
+            );
+        }
+        let mut carry = || origins.carry("$(ref.x.y)", (9, 0), Holder::Properties(5));
+        assert_eq!((carry(), carry()), (TEXT + 2 * SCOPE, 2 * SCOPE));
+        assert_eq!(
+            origins.of(Holder::Properties(5), "$(ref.x.y)"),
+            Some(&BTreeSet::from([1, 2, 3]))
+        );
     }
 }

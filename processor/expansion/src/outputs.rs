@@ -248,8 +248,8 @@ impl Resolver<'_> {
         let mut result = Ok(());
         texts(value, &mut |text| {
             for reference in references(text).unwrap_or_default() {
-                if result.is_ok() && self.origins.carry(reference.text, from, to) {
-                    result = (self.spend)(Origins::COST);
+                if result.is_ok() {
+                    result = (self.spend)(self.origins.carry(reference.text, from, to));
                 }
             }
         });

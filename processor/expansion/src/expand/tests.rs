@@ -329,6 +329,26 @@ fn every_limit_holds() {
     assert!(refused(elsewhere)[0].contains("(limit: rounds)"));
 }
 
+#[test]
+fn what_is_told_of_references_is_bounded_as_the_result_is() {
+    let references =
+        |count: usize| (0..count).map(|at| format!("$(ref.p.f{at})")).collect::<String>();
+    let bounded = |references: String| {
+        let configuration = format!(
+            "resources: [{{name: p, type: P}}, {{name: q, type: P, properties: '{references}'}}]"
+        );
+        let limits = Limits { output: 4_000, ..Limits::default() };
+        let options = Options { limits, ..Options::default() };
+        run(Input { options, ..input(&configuration, &[]) }, |_| {})
+    };
+    let few = bounded(references(20)).unwrap();
+    assert_eq!(few.links[1].references.len(), 20);
+    // The text is the same length, and one link instead of many.
+    assert!(bounded("$(ref.p.f11)".repeat(100)).is_ok());
+    let many = bounded(references(100)).unwrap_err().to_string();
+    assert!(many.contains("more than 4000 bytes of references (limit: output)"), "{many}");
+}
+
 /// So many resources of one template.
 fn wide(count: usize, template: &str) -> Input {
     let resource = |at| format!("- {{name: r{at}, type: {template}, properties: {{k: 1}}}}\n");

@@ -16,9 +16,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("protocol", &["expansion"]),
     ("formwork-expander", &["expansion", "protocol"]),
     ("expander", &["expansion", "protocol"]),
+    ("deployer", &["expansion"]),
     ("storage", &[]),
     ("apiserver", &["schema", "merge", "yaml", "storage"]),
-    ("apiservice", &["apiserver", "processor", "expansion", "expander"]),
+    ("apiservice", &["apiserver", "processor", "expansion", "expander", "deployer"]),
     ("cli", &["processor", "yaml", "expansion", "expander"]),
     ("tests", &["apiserver", "apiservice", "processor", "yaml", "expansion", "expander"]),
     ("fuzz", &["expansion", "protocol"]),
@@ -36,8 +37,8 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("pyo3", &["formwork-expander"]),
     ("landlock", &["formwork-expander"]),
     ("seccompiler", &["formwork-expander"]),
-    ("kube", &["apiserver", "apiservice", "cli"]),
-    ("k8s-openapi", &["apiserver", "apiservice", "cli"]),
+    ("kube", &["apiserver", "apiservice", "deployer", "cli"]),
+    ("k8s-openapi", &["apiserver", "apiservice", "deployer", "cli"]),
 ];
 
 /// A manifest: the package's name and everything it depends on, for whatever purpose.

@@ -1,0 +1,84 @@
+//! Applying one object.
+//!
+//! Two Deployments that want the same object must not take turns with it. One that is there is applied
+//! over the version that was read, after it was seen whose it is. One that is not there is applied
+//! without force: if another Deployment makes it in the meantime, both want the label with the owner
+//! to be theirs, and the cluster refuses the second.
+
+use serde_json::Value;
+
+use crate::authorize::Authorized;
+use crate::cluster::{Apply, Cluster, ClusterError, Verb};
+use crate::plan::{Owner, Placed, Planned, owner};
+use crate::types::{CreatePolicy, Deployment};
+use crate::values::Unknown;
+
+/// How often an object is read again that others write at the same time.
+const ATTEMPTS: usize = 4;
+
+/// Why an object was not applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    /// It belongs to another Deployment.
+    #[error("it belongs to Deployment {0}, which has to abandon or delete it first")]
+    Owned(String),
+    /// It has to be there already.
+    #[error("it is not there, and spec.createPolicy is Acquire")]
+    Absent,
+    /// What it needs is not there yet.
+    #[error("{0}")]
+    Waiting(String),
+    /// The cluster did not do it.
+    #[error("{0}")]
+    Cluster(#[from] ClusterError),
+}
+
+impl From<Unknown> for Fault {
+    fn from(Unknown(why): Unknown) -> Self {
+        Self::Waiting(why)
+    }
+}
+
+/// Who owns the fields that a Deployment applies.
+pub(crate) fn manager(deployment: &Deployment) -> String {
+    format!("formwork-{}", deployment.uid)
+}
+
+/// Applies the object of a resource, whose references are replaced, and answers it as it is then.
+pub(crate) async fn apply(
+    cluster: &dyn Cluster,
+    authorized: &Authorized,
+    deployment: &Deployment,
+    planned: &Planned,
+    resource: &Value,
+) -> Result<Value, Fault> {
+    let target = &planned.target;
+    let policy = deployment.spec.create_policy;
+    let manager = manager(deployment);
+    let mut last = ClusterError::Conflict(String::new());
+    for _ in 0..ATTEMPTS {
+        let live = cluster.get(authorized.user(Verb::Get, target)?, target).await?;
+        let object = Placed::new(resource, &planned.name, target, deployment);
+        let (object, force) = match &live {
+            None if policy == CreatePolicy::Acquire => return Err(Fault::Absent),
+            None => {
+                authorized.user(Verb::Create, target)?;
+                (object, false)
+            }
+            Some(live) => match owner(live, &deployment.uid) {
+                Owner::Other(name) => return Err(Fault::Owned(name)),
+                _ if live["metadata"]["deletionTimestamp"].is_string() => {
+                    return Err(Fault::Waiting("it is being deleted".to_owned()));
+                }
+                Owner::Us | Owner::Nobody => (object.over(live), true),
+            },
+        };
+        let apply = Apply { object: &object.0, manager: &manager, force, dry_run: false };
+        match cluster.apply(authorized.user(Verb::Patch, target)?, target, apply).await {
+            Ok(applied) => return Ok(applied),
+            Err(conflict @ ClusterError::Conflict(_)) => last = conflict,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(last.into())
+}

@@ -1,0 +1,197 @@
+//! The beginning of an operation: what is wanted now, the plan for it, every review, and the journal.
+//!
+//! The journal is the last of it. Before it is written nothing was changed, and from then on the
+//! status names everything that may come to exist.
+
+use expansion::Expanded;
+
+use crate::authorize::Changes;
+use crate::cluster::Target;
+use crate::deployer::{Next, Pass, Step};
+use crate::plan::Plan;
+use crate::resolve::Resolved;
+use crate::types::{
+    Configuration, DeletePolicy, Kind, Manifest, Operation, Phase, Resource, State, Truth,
+};
+use crate::{history, preview, time};
+
+/// How often it is looked whether another Deployment is ready.
+const DEPENDENCY: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// The Manifest of the operation for what is wanted now, which is begun if it was not. None, where
+/// there is nothing to carry out.
+pub(crate) async fn underway(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
+    let generation = pass.deployment.generation;
+    let begun = pass.status.operation.as_ref().filter(|begun| begun.generation == generation);
+    match begun.map(|begun| begun.kind) {
+        Some(Kind::Preview) => return Ok(None),
+        Some(_) => {
+            let name = pass.status.manifest.clone().unwrap_or_default();
+            if let Some(manifest) = pass.deployer.records.manifest(&pass.deployment, &name).await? {
+                return Ok(Some(manifest));
+            }
+            // Somebody has deleted it: it is made again.
+        }
+        None => {}
+    }
+    begin(pass).await
+}
+
+async fn begin(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
+    dependencies(pass).await?;
+    let (manifest, kind) = match pass.deployment.spec.roll_back_to.clone() {
+        Some(name) => (earlier(pass, &name).await?, Kind::Rollback),
+        None => {
+            let first = pass.status.deployed.is_none() && pass.status.resources.is_empty();
+            let kind = if first { Kind::Create } else { Kind::Update };
+            let Some(manifest) = made(pass).await? else { return Ok(None) };
+            (manifest, kind)
+        }
+    };
+    if pass.deployment.spec.preview {
+        preview::show(pass, &manifest).await?;
+        return Ok(None);
+    }
+    let manifest = history::keep(pass, manifest).await?;
+    let changes = changes(pass, &manifest.plan);
+    pass.authorize(changes).await?;
+    journal(pass, &manifest, kind).await?;
+    Ok(Some(manifest))
+}
+
+/// Waits for the Deployments that this one depends on.
+async fn dependencies(pass: &mut Pass<'_>) -> Step<()> {
+    let names = pass.deployment.spec.depends_on.clone();
+    for name in names {
+        let namespace = &pass.deployment.namespace;
+        let other = pass.deployer.records.deployment(namespace, &name).await?;
+        let missing = match &other {
+            None => format!("Deployment {name} is not there"),
+            Some(other) if !other.is_ready() => format!("Deployment {name} is not ready"),
+            Some(_) => continue,
+        };
+        pass.status.phase = Phase::Waiting;
+        pass.set("Ready", Truth::False, "DependencyNotReady", &missing);
+        pass.save().await?;
+        return Err(Next::After(DEPENDENCY));
+    }
+    Ok(())
+}
+
+/// The Manifest of what is wanted, not stored yet. None, if nothing but a change can help.
+async fn made(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
+    let Resolved { input, expanded, digest } =
+        match pass.deployer.expand.expand(&pass.deployment).await {
+            Ok(resolved) => resolved,
+            Err(refusal) => {
+                let reason = if refusal.passes { "Unavailable" } else { "Invalid" };
+                pass.fail("Expanded", reason, &refusal.to_string()).await?;
+                return if refusal.passes { Err(Next::Retry) } else { Ok(None) };
+            }
+        };
+    pass.set("Expanded", Truth::True, "Expanded", "");
+    let plan = plan(pass, &expanded).await?;
+    let resources = expanded.resources.iter().map(crate::plan::json).collect();
+    Ok(Some(Manifest {
+        name: history::name(&pass.deployment),
+        created: String::new(),
+        deployment: pass.deployment.name.clone(),
+        generation: pass.deployment.generation,
+        input_config: input,
+        expanded_config: Configuration { resources },
+        layout: history::layout(&expanded),
+        plan,
+        digest,
+    }))
+}
+
+async fn plan(pass: &mut Pass<'_>, expanded: &Expanded) -> Step<Plan> {
+    match Plan::make(expanded, pass.namespace(), pass.cluster()).await {
+        Ok(plan) => {
+            pass.set("Planned", Truth::True, "Planned", "");
+            Ok(plan)
+        }
+        Err(error) => {
+            let reason = if error.passes { "Unavailable" } else { "Invalid" };
+            pass.fail("Planned", reason, &error.to_string()).await?;
+            Err(if error.passes { Next::Retry } else { Next::Idle })
+        }
+    }
+}
+
+/// An earlier Manifest, as a new one. Its plan is that of then: a kind that is gone since is found out
+/// when it is applied.
+async fn earlier(pass: &mut Pass<'_>, name: &str) -> Step<Manifest> {
+    let found = pass.deployer.records.manifest(&pass.deployment, name).await?;
+    let Some(earlier) = found else {
+        let message = format!("spec.rollBackTo: this Deployment has no Manifest {name}");
+        pass.fail("Planned", "NotFound", &message).await?;
+        return Err(Next::Idle);
+    };
+    pass.set("Expanded", Truth::True, "Manifest", &format!("as in Manifest {name}"));
+    pass.set("Planned", Truth::True, "Manifest", &format!("as in Manifest {name}"));
+    let (name, generation) = (history::name(&pass.deployment), pass.deployment.generation);
+    Ok(Manifest { name, generation, ..earlier })
+}
+
+/// Everything that carrying out a plan may do.
+pub(crate) fn changes(pass: &Pass<'_>, plan: &Plan) -> Changes {
+    let targets = || plan.resources.iter().map(|resource| &resource.target);
+    let old = pass.status.resources.iter().map(|resource| &resource.target);
+    let obsolete = old.filter(|old| !targets().any(|target| target.is(old)));
+    let spec = &pass.deployment.spec;
+    let deployments: Vec<_> =
+        plan.deployments.iter().map(|name| other(&pass.deployment.namespace, name)).collect();
+    let changes = Changes::default().apply(targets(), spec.create_policy).read(&deployments);
+    match spec.delete_policy {
+        DeletePolicy::Delete => changes.delete(obsolete),
+        DeletePolicy::Abandon => changes.abandon(obsolete),
+    }
+}
+
+/// Another Deployment, as reviews speak of it.
+pub(crate) fn other(namespace: &str, name: &str) -> Target {
+    Target {
+        api_version: "dm.formwork.dev/v1alpha1".to_owned(),
+        kind: "Deployment".to_owned(),
+        resource: "deployments".to_owned(),
+        namespace: namespace.to_owned(),
+        object_name: name.to_owned(),
+    }
+}
+
+/// Writes down everything that may come to exist, or is to go, before any of it is touched.
+async fn journal(pass: &mut Pass<'_>, manifest: &Manifest, kind: Kind) -> Step<()> {
+    let planned = manifest.plan.resources.iter().map(|planned| Resource {
+        name: planned.name.clone(),
+        target: planned.target.clone(),
+        uid: String::new(),
+        wave: planned.wave,
+        state: State::Pending,
+        error: None,
+    });
+    let mut resources: Vec<_> = planned.collect();
+    for old in std::mem::take(&mut pass.status.resources) {
+        match resources.iter_mut().find(|new| new.target.is(&old.target)) {
+            Some(new) => new.uid = old.uid,
+            None => resources.push(Resource { state: State::Obsolete, error: None, ..old }),
+        }
+    }
+    pass.status.resources = resources;
+    pass.status.manifest = Some(manifest.name.clone());
+    pass.status.preview = Vec::new();
+    pass.status.operation = Some(Operation {
+        kind,
+        generation: pass.deployment.generation,
+        start_time: time::written(pass.now),
+        end_time: None,
+        wave: 0,
+        waves: manifest.plan.waves(),
+        done: 0,
+        total: manifest.plan.resources.len(),
+    });
+    pass.status.phase = Phase::Applying;
+    pass.set("Applied", Truth::False, "Applying", "");
+    pass.set("Ready", Truth::False, "Applying", "");
+    pass.save().await
+}

@@ -1,0 +1,192 @@
+//! Carrying out a plan: wave after wave, then what is no longer wanted, then the end.
+
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use jiff::SignedDuration;
+
+use crate::authorize::Authorized;
+use crate::deployer::{Next, Pass, Step};
+use crate::readiness::{Readiness, readiness};
+use crate::together::together;
+use crate::types::{Kind, Manifest, Phase, Resource, State, Truth};
+use crate::values::{Unknown, Values};
+use crate::{apply, begin, history, prune, time, watch};
+
+/// Goes on with the operation of a Manifest.
+pub(crate) async fn carry_out(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<Next> {
+    let mut work = Work { manifest, values: Values::new(&manifest.plan), authorized: None };
+    for wave in 0..manifest.plan.waves() {
+        work.apply(pass, wave).await?;
+        work.observe(pass, wave).await?;
+        work.progress(pass, wave).await?;
+    }
+    pass.set("Applied", Truth::True, "Applied", "");
+    prune::prune(pass).await?;
+    work.finish(pass).await
+}
+
+/// What a pass has at hand.
+struct Work<'a> {
+    manifest: &'a Manifest,
+    values: Values,
+    authorized: Option<Authorized>,
+}
+
+impl Work<'_> {
+    /// Applies what of a wave is not applied.
+    async fn apply(&mut self, pass: &mut Pass<'_>, wave: usize) -> Step<()> {
+        let undone = |resource: &Resource| matches!(resource.state, State::Pending | State::Failed);
+        let members = self.members(pass, wave, undone);
+        if members.is_empty() {
+            return Ok(());
+        }
+        if self.authorized.is_none() {
+            let changes = begin::changes(pass, &self.manifest.plan);
+            self.authorized = Some(pass.authorize(changes).await?);
+        }
+        let authorized = self.authorized.as_ref().expect("it was made above");
+        let planned = &self.manifest.plan.resources;
+        let references = members.iter().flat_map(|&at| &planned[at].references);
+        self.values.gather(pass, authorized, references).await?;
+
+        let (cluster, deployment) = (pass.cluster(), &pass.deployment);
+        let (values, configuration) = (&self.values, &self.manifest.expanded_config);
+        let one = async |at: usize| {
+            let planned = &planned[at];
+            let resource = values.replaced(&planned.references, &configuration.resources[at])?;
+            apply::apply(cluster, authorized, deployment, planned, &resource).await
+        };
+        let applied = together(members.iter().map(|at| one(*at).boxed())).await;
+        for (at, applied) in members.into_iter().zip(applied) {
+            let resource = &mut pass.status.resources[at];
+            match applied {
+                Ok(live) => {
+                    resource.uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+                    (resource.state, resource.error) = (State::Applied, None);
+                    self.values.know(at, live);
+                }
+                // What it refers to is not there yet.
+                Err(apply::Fault::Waiting(why)) => {
+                    (resource.state, resource.error) = (State::Pending, Some(why));
+                }
+                Err(fault) => {
+                    (resource.state, resource.error) = (State::Failed, Some(fault.to_string()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out which of a wave are ready.
+    async fn observe(&mut self, pass: &mut Pass<'_>, wave: usize) -> Step<()> {
+        let applied = |resource: &Resource| resource.state == State::Applied;
+        let members = self.members(pass, wave, applied);
+        let unseen = members.iter().copied().filter(|at| !self.values.knows(*at));
+        let unseen: Vec<_> = unseen.collect();
+        self.values.read(pass, unseen.into_iter()).await?;
+        for at in members {
+            let resource = &mut pass.status.resources[at];
+            (resource.state, resource.error) = match self.values.live(at) {
+                None => (State::Pending, Some("it was deleted by somebody else".to_owned())),
+                Some(live) => match readiness(live) {
+                    Readiness::Ready => (State::Ready, None),
+                    Readiness::InProgress(why) => (State::Applied, Some(why)),
+                    Readiness::Failed(why) => (State::Failed, Some(why)),
+                },
+            };
+        }
+        Ok(())
+    }
+
+    /// Writes down how far it is, and ends the pass unless the wave is ready.
+    async fn progress(&mut self, pass: &mut Pass<'_>, wave: usize) -> Step<()> {
+        let members = self.members(pass, wave, |resource| resource.state != State::Ready);
+        let resources = &pass.status.resources[..self.manifest.plan.resources.len()];
+        let done = resources.iter().filter(|resource| resource.state == State::Ready).count();
+        if let Some(operation) = &mut pass.status.operation {
+            operation.done = done;
+            operation.wave = if members.is_empty() { wave + 1 } else { wave };
+        }
+        if members.is_empty() {
+            return pass.save().await;
+        }
+        let told = |at: &usize| {
+            let Resource { name, target, error, .. } = &pass.status.resources[*at];
+            format!("{name} ({target}): {}", error.as_deref().unwrap_or("is not ready"))
+        };
+        let failed = |at: &&usize| pass.status.resources[**at].state == State::Failed;
+        let failures: Vec<_> = members.iter().filter(failed).map(told).collect();
+        let message = members.iter().map(told).collect::<Vec<_>>().join("\n");
+        if !failures.is_empty() {
+            pass.fail("Applied", "Failed", &failures.join("\n")).await?;
+            return Err(Next::Retry);
+        }
+        let elapsed = elapsed(pass);
+        if elapsed > SignedDuration::from_secs(pass.deployment.spec.timeout()) {
+            pass.fail("Applied", "Timeout", &message).await?;
+            return Err(Next::Retry);
+        }
+        pass.status.phase = Phase::Applying;
+        pass.set("Applied", Truth::False, "Waiting", &message);
+        pass.set("Ready", Truth::False, "Waiting", &message);
+        pass.save().await?;
+        Err(Next::After(patience(elapsed)))
+    }
+
+    /// All is applied and nothing is left over.
+    async fn finish(&mut self, pass: &mut Pass<'_>) -> Step<Next> {
+        let outputs = &self.manifest.plan.outputs;
+        if outputs.iter().any(|output| !output.references.is_empty()) {
+            let changes = begin::changes(pass, &self.manifest.plan);
+            let authorized = pass.authorize(changes).await?;
+            let references = outputs.iter().flat_map(|output| &output.references);
+            self.values.gather(pass, &authorized, references).await?;
+        }
+        match self.values.outputs(outputs) {
+            Ok(outputs) => pass.status.outputs = outputs,
+            Err(Unknown(why)) => {
+                pass.set("Ready", Truth::False, "Waiting", &why);
+                pass.save().await?;
+                return Ok(Next::After(patience(elapsed(pass))));
+            }
+        }
+        pass.status.deployed = Some(self.manifest.name.clone());
+        pass.status.phase = Phase::Deployed;
+        if let Some(operation) = &mut pass.status.operation {
+            operation.end_time = Some(time::written(pass.now));
+        }
+        pass.set("Ready", Truth::True, "Deployed", "");
+        pass.set("Drifted", Truth::False, "AsApplied", "");
+        pass.save().await?;
+        history::shorten(pass).await?;
+        let reason = match pass.status.operation.as_ref().map(|operation| operation.kind) {
+            Some(Kind::Create) => "Created",
+            Some(Kind::Rollback) => "RolledBack",
+            _ => "Updated",
+        };
+        let message = format!("Manifest {} is deployed", self.manifest.name);
+        pass.deployer.records.tell(&pass.deployment, reason, &message).await;
+        Ok(Next::After(watch::PERIOD))
+    }
+
+    /// The resources of a wave for which something is so, by their positions.
+    fn members(&self, pass: &Pass<'_>, wave: usize, is: impl Fn(&Resource) -> bool) -> Vec<usize> {
+        let planned = self.manifest.plan.resources.iter().enumerate();
+        let of_wave = planned.filter(|(_, planned)| planned.wave == wave).map(|(at, _)| at);
+        of_wave.filter(|at| pass.status.resources.get(*at).is_some_and(&is)).collect()
+    }
+}
+
+/// How long the operation has been going on.
+pub(crate) fn elapsed(pass: &Pass<'_>) -> SignedDuration {
+    let began = pass.status.operation.as_ref();
+    let began = began.and_then(|operation| time::read(&operation.start_time));
+    began.map_or(SignedDuration::ZERO, |began| pass.now.duration_since(began))
+}
+
+/// How long to wait for objects that are not ready: what takes long is looked at less often.
+pub(crate) fn patience(elapsed: SignedDuration) -> Duration {
+    let seconds = (elapsed.as_secs() / 10).clamp(1, 15);
+    Duration::from_secs(u64::try_from(seconds).unwrap_or(1))
+}

@@ -1,0 +1,85 @@
+//! When passes are made: after changes, after the times that passes ask for, and again after failures.
+//!
+//! One pass at a time over a Deployment, so many Deployments at a time as there are workers. It keeps
+//! nothing but the times: whoever leads next begins with all Deployments there are.
+
+mod queue;
+
+use std::pin::pin;
+
+use futures::{Stream, StreamExt as _};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use crate::deployer::{Deployer, Next};
+
+use self::queue::Queue;
+
+/// A Deployment that was created, changed or deleted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Changed {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Makes passes over Deployments.
+pub struct Controller {
+    deployer: Deployer,
+    workers: usize,
+}
+
+/// What a pass came to.
+struct Done {
+    key: Changed,
+    next: Next,
+    /// The version of the Deployment that the pass left behind.
+    version: Option<String>,
+}
+
+impl Controller {
+    /// One that makes so many passes at a time, at least one.
+    pub fn new(deployer: Deployer, workers: usize) -> Self {
+        Self { deployer, workers: workers.max(1) }
+    }
+
+    /// Makes passes until there are no more changes to hear of. Dropping the future ends all passes
+    /// where they are, which does no harm.
+    pub async fn run(self, changes: impl Stream<Item = Changed>) {
+        let mut changes = pin!(changes);
+        let mut queue = Queue::default();
+        let mut passes = JoinSet::new();
+        loop {
+            while passes.len() < self.workers
+                && let Some((key, known)) = queue.take(Instant::now())
+            {
+                let deployer = self.deployer.clone();
+                passes.spawn(async move {
+                    let (next, version) = deployer.pass(&key.namespace, &key.name, known).await;
+                    Done { key, next, version }
+                });
+            }
+            let due = queue.due().filter(|_| passes.len() < self.workers);
+            let wait = async {
+                match due {
+                    Some(due) => sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = changes.next() => match changed {
+                    Some(key) => queue.changed(&key, Instant::now()),
+                    None => return,
+                },
+                Some(done) = passes.join_next() => match done {
+                    Ok(Done { key, next, version }) => {
+                        queue.done(&key, next, version, Instant::now());
+                    }
+                    Err(error) => tracing::error!(%error, "a pass ended by itself"),
+                },
+                () = wait => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! One pass over a Deployment: what is to be done next, and doing it.
+//!
+//! A pass reads the Deployment, goes as far as it can without waiting, and says when to come again. It
+//! keeps nothing that the status does not hold, so it may end anywhere, and another one, perhaps of
+//! another process, goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::authorize::{Authorized, Changes, Denied, authorize};
+use crate::cluster::Cluster;
+use crate::records::{RecordError, Records};
+use crate::resolve::Expand;
+use crate::types::{Deployment, Phase, Status, Truth};
+use crate::{begin, carry, remove, watch};
+
+/// When to come again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// When something was changed.
+    Idle,
+    /// As it was: it is what the last pass left behind.
+    Unchanged,
+    /// At once: somebody else was faster.
+    Again,
+    /// After this time.
+    After(Duration),
+    /// After a while that grows each time.
+    Retry,
+}
+
+/// How a step of a pass ends. An error ends the pass.
+pub(crate) type Step<T> = Result<T, Next>;
+
+/// Carries out Deployments.
+#[derive(Clone)]
+pub struct Deployer {
+    pub(crate) records: Arc<dyn Records>,
+    pub(crate) cluster: Arc<dyn Cluster>,
+    pub(crate) expand: Arc<dyn Expand>,
+    clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+impl Deployer {
+    /// One that works on these; `clock` is asked for the time.
+    pub fn new(
+        records: Arc<dyn Records>,
+        cluster: Arc<dyn Cluster>,
+        expand: Arc<dyn Expand>,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Self {
+        Self { records, cluster, expand, clock: Arc::new(clock) }
+    }
+
+    /// Goes on with a Deployment as far as that is possible now, unless it is still of the version
+    /// that is `known`. Answers the version that it has then; none if it is not there.
+    pub async fn pass(
+        &self,
+        namespace: &str,
+        name: &str,
+        known: Option<String>,
+    ) -> (Next, Option<String>) {
+        let deployment = match self.records.deployment(namespace, name).await {
+            Ok(Some(deployment)) => deployment,
+            Ok(None) => return (Next::Idle, None),
+            Err(error) => return (error.into(), known),
+        };
+        if known.as_ref() == Some(&deployment.resource_version) {
+            return (Next::Unchanged, known);
+        }
+        let mut pass = Pass::new(self, deployment);
+        let next = pass.go().await.unwrap_or_else(|next| next);
+        (next, Some(pass.deployment.resource_version))
+    }
+}
+
+/// A pass: a Deployment as it was read, and its status as it becomes.
+pub(crate) struct Pass<'a> {
+    pub(crate) deployer: &'a Deployer,
+    pub(crate) deployment: Deployment,
+    pub(crate) status: Status,
+    pub(crate) now: Timestamp,
+}
+
+impl<'a> Pass<'a> {
+    fn new(deployer: &'a Deployer, deployment: Deployment) -> Self {
+        let (status, now) = (deployment.status.clone(), (deployer.clock)());
+        Self { deployer, deployment, status, now }
+    }
+
+    async fn go(&mut self) -> Step<Next> {
+        if self.deployment.deleting {
+            return remove::remove(self).await;
+        }
+        if self.deployment.spec.paused {
+            return self.pause().await;
+        }
+        let Some(manifest) = begin::underway(self).await? else { return Ok(Next::Idle) };
+        if self.status.phase == Phase::Deployed {
+            return watch::watch(self, &manifest).await;
+        }
+        carry::carry_out(self, &manifest).await
+    }
+
+    /// The cluster.
+    pub(crate) fn cluster(&self) -> &'a dyn Cluster {
+        &*self.deployer.cluster
+    }
+
+    /// Where objects go that do not name a namespace.
+    pub(crate) fn namespace(&self) -> &str {
+        let Deployment { namespace, spec, .. } = &self.deployment;
+        spec.target_namespace.as_deref().unwrap_or(namespace)
+    }
+
+    /// Sets a condition.
+    pub(crate) fn set(&mut self, kind: &str, status: Truth, reason: &str, message: &str) {
+        let about = (self.deployment.generation, self.now);
+        self.status.set((kind, status), reason, message, about);
+    }
+
+    /// Writes the status, unless it is as it was.
+    pub(crate) async fn save(&mut self) -> Step<()> {
+        self.status.observed_generation = self.deployment.generation;
+        if self.status == self.deployment.status {
+            return Ok(());
+        }
+        let version = self.deployer.records.write_status(&self.deployment, &self.status).await?;
+        self.deployment.resource_version = version;
+        self.deployment.status = self.status.clone();
+        Ok(())
+    }
+
+    /// Notes that something failed, which is what a condition says: it is not so, and why.
+    pub(crate) async fn fail(&mut self, kind: &str, reason: &str, message: &str) -> Step<()> {
+        let known = self.status.condition(kind).is_some_and(|condition| {
+            condition.status == Truth::False && condition.message == message
+        });
+        self.set(kind, Truth::False, reason, message);
+        self.set("Ready", Truth::False, reason, message);
+        self.status.phase = Phase::Failed;
+        self.save().await?;
+        if !known {
+            tracing::info!(namespace = %self.deployment.namespace, name = %self.deployment.name, %reason, message, "a deployment failed");
+            self.deployer.records.tell(&self.deployment, reason, message).await;
+        }
+        Ok(())
+    }
+
+    /// Has changes reviewed. The condition `Authorized` says what came of it.
+    pub(crate) async fn authorize(&mut self, changes: Changes) -> Step<Authorized> {
+        let user = self.deployment.spec.requester.clone();
+        match authorize(self.cluster(), &user, changes).await {
+            Ok(authorized) => {
+                self.set("Authorized", Truth::True, "Allowed", "");
+                Ok(authorized)
+            }
+            Err(Denied::Forbidden(refusals)) => {
+                self.fail("Authorized", "Forbidden", &refusals.join("\n")).await?;
+                Err(Next::Retry)
+            }
+            Err(Denied::Cluster(error)) => {
+                self.fail("Authorized", error.reason(), &error.to_string()).await?;
+                Err(Next::Retry)
+            }
+        }
+    }
+
+    async fn pause(&mut self) -> Step<Next> {
+        self.status.phase = Phase::Paused;
+        self.set("Ready", Truth::False, "Paused", "spec.paused is set");
+        self.save().await?;
+        Ok(Next::Idle)
+    }
+}
+
+impl From<RecordError> for Next {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Conflict => Self::Again,
+            RecordError::Unavailable(_) | RecordError::Refused(_) => {
+                tracing::warn!(%error, "a deployment cannot be carried out");
+                Self::Retry
+            }
+        }
+    }
+}

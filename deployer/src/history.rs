@@ -1,0 +1,74 @@
+//! The Manifests of a Deployment: one for each change that was planned, and no more than are wanted.
+
+use expansion::Expanded;
+use serde_json::{Value, json};
+
+use crate::deployer::{Pass, Step};
+use crate::plan::json as to_json;
+use crate::records::RecordError;
+use crate::types::{Deployment, Manifest};
+
+/// As long as a name may be, less a hyphen and a number.
+const LONGEST: usize = 253 - 1 - 19;
+
+/// What the Manifest of the newest generation is called.
+pub(crate) fn name(deployment: &Deployment) -> String {
+    let name: String = deployment.name.chars().take(LONGEST).collect();
+    format!("{}-{}", name.trim_end_matches(['-', '.']), deployment.generation)
+}
+
+/// The layout as Deployment Manager writes it.
+pub(crate) fn layout(expanded: &Expanded) -> Value {
+    let resources: Vec<_> = expanded.layout.iter().map(to_json).collect();
+    let mut layout = json!({ "resources": resources });
+    if !expanded.outputs.is_empty() {
+        let output = |output: &expansion::Output| json!({ "name": output.name, "value": to_json(&output.value) });
+        layout["outputs"] = expanded.outputs.iter().map(output).collect();
+    }
+    layout
+}
+
+/// Stores a Manifest. One of the same generation that is there already counts instead: it was made by
+/// a pass that did not come further.
+pub(crate) async fn keep(pass: &mut Pass<'_>, manifest: Manifest) -> Step<Manifest> {
+    let records = &pass.deployer.records;
+    match records.create_manifest(&pass.deployment, &manifest).await {
+        Ok(()) => return Ok(manifest),
+        Err(RecordError::Conflict) => {}
+        Err(RecordError::Refused(why)) => {
+            pass.fail("Planned", "Refused", &why).await?;
+            return Err(crate::Next::Retry);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    if let Some(kept) = records.manifest(&pass.deployment, &manifest.name).await? {
+        return Ok(kept);
+    }
+    // What is left of an earlier Deployment of this name.
+    records.delete_manifest(&pass.deployment, &manifest.name).await?;
+    records.create_manifest(&pass.deployment, &manifest).await?;
+    Ok(manifest)
+}
+
+/// Deletes the oldest Manifests that are more than wanted; never those that are in use.
+pub(crate) async fn shorten(pass: &Pass<'_>) -> Step<()> {
+    let records = &pass.deployer.records;
+    let used = [&pass.status.manifest, &pass.status.deployed];
+    let names = records.manifests(&pass.deployment).await?;
+    let unused: Vec<_> =
+        names.iter().filter(|name| !used.iter().any(|used| used.as_ref() == Some(*name))).collect();
+    let more = unused.len().saturating_sub(pass.deployment.spec.history());
+    for name in unused.into_iter().take(more) {
+        records.delete_manifest(&pass.deployment, name).await?;
+    }
+    Ok(())
+}
+
+/// Deletes all Manifests.
+pub(crate) async fn forget(pass: &Pass<'_>) -> Step<()> {
+    let records = &pass.deployer.records;
+    for name in records.manifests(&pass.deployment).await? {
+        records.delete_manifest(&pass.deployment, &name).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Deployments: from a configuration of Deployment Manager to a running, owned, updatable set of
+//! objects.
+//!
+//! What is wanted is expanded (`resolve`), settled once (`plan`), reviewed in full (`authorize`), and
+//! only then changed (`apply`, `prune`), in waves that wait for each other (`observe`); in the end all
+//! of it is deleted again (`remove`). Everything is done as the user who asked for it. A pass over a
+//! Deployment may end anywhere: what it needs to go on stands in the status.
+//!
+//! It knows no API server: its own objects are [`Records`], the cluster is a [`Cluster`], and whoever
+//! expands is an [`Expand`]. Start at [`Deployer::pass`] for what happens, and at [`Controller`] for
+//! when.
+
+mod apply;
+mod authorize;
+mod begin;
+mod carry;
+mod cluster;
+mod controller;
+mod deployer;
+mod difference;
+mod history;
+mod plan;
+mod preview;
+mod prune;
+mod readiness;
+mod records;
+mod remove;
+mod resolve;
+mod time;
+mod together;
+pub mod types;
+mod values;
+mod watch;
+
+pub use authorize::Authorized;
+pub use cluster::{
+    Access, Applied, Apply, Cluster, ClusterError, Kind, Kube, Mapping, Target, Verb,
+};
+pub use controller::{Changed, Controller};
+pub use deployer::{Deployer, Next};
+pub use plan::{Of, Plan, PlanError, Planned, PlannedOutput, Reference};
+pub use records::{RecordError, Records};
+pub use resolve::{Expand, Refusal, Resolved};

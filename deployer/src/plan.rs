@@ -1,0 +1,252 @@
+//! What is to be done, settled once: which object each resource is, where it goes, in which wave, and
+//! whose values it needs.
+//!
+//! Everything after this goes by the plan and asks nothing again, so that what is reviewed is what is
+//! done.
+
+mod object;
+mod order;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use expansion::{Expanded, Link, Target as Referent};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::cluster::{Cluster, ClusterError, Kind, Target};
+
+pub(crate) use object::{Owner, Placed, bare, json, owner};
+
+/// What is applied, in which order, and where to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The resources, in the order of the expanded configuration.
+    pub resources: Vec<Planned>,
+    /// What the configuration says to others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<PlannedOutput>,
+    /// The Deployments whose outputs are needed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deployments: Vec<String>,
+}
+
+/// A resource, and the object that it becomes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Planned {
+    /// Its name in the configuration.
+    pub name: String,
+    /// The object.
+    #[serde(flatten)]
+    pub target: Target,
+    /// The wave in which it is applied; the first is 0.
+    pub wave: usize,
+    /// References in it, which are replaced when it is applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Reference>,
+}
+
+/// An output, with the references in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedOutput {
+    /// Its name.
+    pub name: String,
+    /// Its value, as far as it is known before anything is applied.
+    #[serde(default)]
+    pub value: Value,
+    /// References in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Reference>,
+}
+
+/// A reference to something that is known only later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reference {
+    /// All of it, as it stands in the text.
+    pub text: String,
+    /// Whose value it is.
+    #[serde(flatten)]
+    pub of: Of,
+    /// Where in that; all of it, unless it is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// Whose value a reference stands for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Of {
+    /// That of the object of a resource, by its position in the plan.
+    Resource(usize),
+    /// An output of another Deployment.
+    Deployment(String),
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .problems.join("\n"))]
+pub struct PlanError {
+    /// Everything that is wrong, each with the resource that it is wrong with.
+    pub problems: Vec<String>,
+    /// Whether waiting alone may help.
+    pub passes: bool,
+}
+
+impl Plan {
+    /// Settles what is to be done. Objects without a namespace go to `namespace`.
+    ///
+    /// # Errors
+    /// When a resource is no object, or one of a kind that the cluster does not have, or the same
+    /// object as another; when a reference is about nothing; when the cluster cannot be asked.
+    pub async fn make(
+        expanded: &Expanded,
+        namespace: &str,
+        cluster: &dyn Cluster,
+    ) -> Result<Self, PlanError> {
+        let mut problems = Vec::new();
+        let named: Vec<String> = expanded.resources.iter().map(object::name).collect();
+        let mut objects = Vec::new();
+        for resource in &expanded.resources {
+            objects.push(object::read(resource).unwrap_or_else(|wrong| {
+                let name = object::name(resource);
+                problems.extend(wrong.into_iter().map(|wrong| format!("resource {name}: {wrong}")));
+                object::Object::default()
+            }));
+        }
+        if !problems.is_empty() {
+            return Err(PlanError { problems, passes: false });
+        }
+        let mappings = mappings(&objects, cluster).await?;
+        let mut placed = Vec::new();
+        for (name, object) in named.iter().zip(&objects) {
+            match object.place(mappings.get(&object.kind), namespace) {
+                Ok(target) => placed.push(target),
+                Err(wrong) => problems.push(format!("resource {name}: {wrong}")),
+            }
+        }
+        if !problems.is_empty() {
+            // Somebody may install the kind.
+            return Err(PlanError { problems, passes: true });
+        }
+        problems.extend(repeated(&named, &placed));
+        let waves = order::waves(&expanded.links, &objects, &placed);
+        let mut deployments = BTreeSet::new();
+        let mut resources = Vec::new();
+        for (at, target) in placed.into_iter().enumerate() {
+            let links = &expanded.links[at];
+            let wrong = |wrong| format!("resource {}: {wrong}", named[at]);
+            problems.extend(
+                links
+                    .missing
+                    .iter()
+                    .map(|name| wrong(format!("metadata.dependsOn: there is no resource {name}"))),
+            );
+            let references =
+                references(&links.references, &mut deployments).unwrap_or_else(|unclear| {
+                    problems.extend(unclear.into_iter().map(wrong));
+                    Vec::new()
+                });
+            resources.push(Planned {
+                name: named[at].clone(),
+                target,
+                wave: waves[at],
+                references,
+            });
+        }
+        let mut outputs = Vec::new();
+        for output in &expanded.outputs {
+            let text = output.value.to_json();
+            let used = expanded.output_links.iter().filter(|link| says(&text, &link.text));
+            let references = references(used, &mut deployments).unwrap_or_else(|unclear| {
+                let wrong = |wrong| format!("output {}: {wrong}", output.name);
+                problems.extend(unclear.into_iter().map(wrong));
+                Vec::new()
+            });
+            let value = object::json(&output.value);
+            outputs.push(PlannedOutput { name: output.name.clone(), value, references });
+        }
+        if !problems.is_empty() {
+            return Err(PlanError { problems, passes: false });
+        }
+        let deployments = deployments.into_iter().collect();
+        Ok(Self { resources, outputs, deployments })
+    }
+
+    /// How many waves there are.
+    pub fn waves(&self) -> usize {
+        self.resources.iter().map(|resource| resource.wave + 1).max().unwrap_or_default()
+    }
+}
+
+/// Whether a value, as JSON text, has a text in it.
+fn says(json: &str, text: &str) -> bool {
+    let text = Value::from(text).to_string();
+    json.contains(text.trim_matches('"'))
+}
+
+/// Where the kinds of objects are found: in the cluster, or made by the plan itself.
+async fn mappings(
+    objects: &[object::Object],
+    cluster: &dyn Cluster,
+) -> Result<BTreeMap<Kind, crate::cluster::Mapping>, PlanError> {
+    let mut mappings = BTreeMap::new();
+    let mut own: BTreeMap<_, _> =
+        objects.iter().filter_map(object::Object::defines).flatten().collect();
+    for kind in objects.iter().map(|object| &object.kind).collect::<BTreeSet<_>>() {
+        let found = cluster.mapping(kind).await.map_err(|error| PlanError {
+            passes: error.passes() || matches!(error, ClusterError::Forbidden(_)),
+            problems: vec![format!("{kind}: {error}")],
+        })?;
+        mappings.extend(found.or_else(|| own.remove(kind)).map(|found| (kind.clone(), found)));
+    }
+    Ok(mappings)
+}
+
+/// What is wrong with resources that are the same object.
+fn repeated(names: &[String], targets: &[Target]) -> Vec<String> {
+    let mut seen: BTreeMap<_, &str> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for (name, target) in names.iter().zip(targets) {
+        let (group, _) = target.group_version();
+        let identity = (group, &target.resource, &target.namespace, &target.object_name);
+        if let Some(first) = seen.insert(identity, name) {
+            problems.push(format!("resources {first} and {name} are both {target}"));
+        }
+    }
+    problems
+}
+
+/// References as a plan has them; what is not clear about some.
+fn references<'a>(
+    links: impl IntoIterator<Item = &'a Link>,
+    deployments: &mut BTreeSet<String>,
+) -> Result<Vec<Reference>, Vec<String>> {
+    let (mut found, mut unclear) = (Vec::new(), Vec::new());
+    for Link { text, target, path } in links {
+        let of = match target {
+            Referent::Resource(at) => Of::Resource(*at),
+            Referent::Deployment(name) => {
+                deployments.insert(name.clone());
+                Of::Deployment(name.clone())
+            }
+            Referent::Ambiguous => {
+                unclear.push(format!("{text} could be about several resources"));
+                continue;
+            }
+            Referent::Template => {
+                unclear.push(format!("{text} is about a template without such an output"));
+                continue;
+            }
+            Referent::Unknown => {
+                unclear.push(format!("{text} is about a resource that is not there"));
+                continue;
+            }
+            Referent::Malformed => {
+                unclear.push(format!("malformed reference: {text}"));
+                continue;
+            }
+        };
+        found.push(Reference { text: text.clone(), of, path: path.clone() });
+    }
+    if unclear.is_empty() { Ok(found) } else { Err(unclear) }
+}

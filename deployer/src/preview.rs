@@ -1,0 +1,112 @@
+//! What would be done, and how each object would change. Nothing is stored but this answer.
+//!
+//! The cluster applies every object without storing it, so the answer has its defaults and the
+//! refusals of its webhooks.
+
+use crate::cluster::{Apply, Cluster, Target};
+use crate::deployer::{Pass, Step};
+use crate::plan::{Owner, Placed, owner};
+use crate::together::together;
+use crate::types::{
+    Action, DeletePolicy, Deployment, Kind, Manifest, Operation, Phase, Preview, Truth,
+};
+use crate::values::Values;
+use crate::{apply, begin, difference, time};
+use futures::FutureExt as _;
+
+/// Shows what would be done.
+pub(crate) async fn show(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<()> {
+    let changes = begin::changes(pass, &manifest.plan);
+    let authorized = pass.authorize(changes).await?;
+    let mut values = Values::new(&manifest.plan);
+    let references = manifest.plan.resources.iter().flat_map(|planned| &planned.references);
+    values.gather(pass, &authorized, references).await?;
+    let (cluster, deployment) = (pass.cluster(), &pass.deployment);
+    let values = &values;
+    let shown = (0..manifest.plan.resources.len())
+        .map(|at| one(cluster, deployment, manifest, values, at).boxed());
+    let mut shown = together(shown).await;
+    shown.extend(obsolete(pass, manifest));
+
+    let total = shown.len();
+    pass.status.preview = shown;
+    pass.status.phase = Phase::Previewed;
+    pass.status.operation = Some(Operation {
+        kind: Kind::Preview,
+        generation: pass.deployment.generation,
+        start_time: time::written(pass.now),
+        end_time: Some(time::written(pass.now)),
+        wave: 0,
+        waves: manifest.plan.waves(),
+        done: total,
+        total,
+    });
+    pass.set("Ready", Truth::False, "Preview", "spec.preview is set");
+    pass.save().await
+}
+
+async fn one(
+    cluster: &dyn Cluster,
+    deployment: &Deployment,
+    manifest: &Manifest,
+    values: &Values,
+    at: usize,
+) -> Preview {
+    let planned = &manifest.plan.resources[at];
+    let (name, target) = (planned.name.clone(), planned.target.clone());
+    let user = &deployment.spec.requester;
+    let failed = |error: String| Preview {
+        name: name.clone(),
+        target: target.clone(),
+        action: Action::None,
+        diff: String::new(),
+        error: Some(error),
+    };
+    let live = match cluster.get(user, &target).await {
+        Ok(live) => live,
+        Err(error) => return failed(error.to_string()),
+    };
+    if let Some(Owner::Other(other)) = live.as_ref().map(|live| owner(live, &deployment.uid)) {
+        return failed(apply::Fault::Owned(other).to_string());
+    }
+    let written = &manifest.expanded_config.resources[at];
+    let (resource, waits) = match values.replaced(&planned.references, written) {
+        Ok(resource) => (resource, None),
+        Err(unknown) => (written.clone(), Some(unknown.0)),
+    };
+    let object = Placed::new(&resource, &planned.name, &target, deployment).0;
+    let action = if live.is_some() { Action::Update } else { Action::Create };
+    let (after, error) = if waits.is_some() {
+        (object, waits)
+    } else {
+        let manager = apply::manager(deployment);
+        let force = live.is_some();
+        let apply = Apply { object: &object, manager: &manager, force, dry_run: true };
+        match cluster.apply(user, &target, apply).await {
+            Ok(after) => (after, None),
+            Err(error) => (object, Some(error.to_string())),
+        }
+    };
+    let diff = difference::between(live.as_ref(), Some(&after));
+    let action = if diff.is_empty() { Action::None } else { action };
+    Preview { name, target, action, diff, error }
+}
+
+/// What would be deleted, or left.
+fn obsolete(pass: &Pass<'_>, manifest: &Manifest) -> Vec<Preview> {
+    let planned =
+        |target: &Target| manifest.plan.resources.iter().any(|planned| planned.target.is(target));
+    let action = match pass.deployment.spec.delete_policy {
+        DeletePolicy::Delete => Action::Delete,
+        DeletePolicy::Abandon => Action::Abandon,
+    };
+    let old = pass.status.resources.iter().filter(|resource| !planned(&resource.target));
+    old.map(|resource| Preview {
+        name: resource.name.clone(),
+        target: resource.target.clone(),
+        action,
+        diff: String::new(),
+        error: None,
+    })
+    .collect()
+}

@@ -1,0 +1,52 @@
+//! What a Deployment was at one time: what was asked for, and all that came of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::spec::ImportFile;
+use crate::plan::Plan;
+
+/// A Manifest. It never changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest {
+    /// Its name.
+    #[serde(skip)]
+    pub name: String,
+    /// When it was made; empty until it is stored.
+    #[serde(skip)]
+    pub created: String,
+    /// The Deployment that it is of.
+    pub deployment: String,
+    /// The generation of the Deployment that asked for it.
+    pub generation: i64,
+    /// What was asked for.
+    pub input_config: Input,
+    /// The resources that are no templates.
+    pub expanded_config: Configuration,
+    /// The tree they came from.
+    pub layout: Value,
+    /// What is applied, in which order, and where to.
+    pub plan: Plan,
+    /// The digest of all that was expanded.
+    pub digest: String,
+}
+
+/// A configuration as it was sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// What it is called.
+    pub name: String,
+    /// Its text.
+    pub content: String,
+    /// The files that it refers to, with those that were fetched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<ImportFile>,
+}
+
+/// Resources, flat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// In the order of the configuration.
+    pub resources: Vec<Value>,
+}

@@ -10,13 +10,19 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use anyhow::Result;
-use apiserver::admission::{Admission, NamespaceLifecycle, Namespaces};
+use apiserver::admission::{NamespaceLifecycle, Namespaces};
+use apiserver::environment::{Environment as _, System};
+use kube::Client;
 
 use crate::args::{Serve, Uninstall};
+use crate::deployments::{self, Lease};
 use crate::engine::Engine;
 use crate::foundation::Foundation;
 use crate::groups::groups;
 use crate::register::{self, GroupVersion, Registration};
+
+/// The Lease of whoever carries out Deployments.
+const LEASE: &str = "formwork-deployer";
 
 /// Every address of the machine, of both families.
 const EVERYWHERE: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
@@ -33,18 +39,25 @@ pub(crate) async fn serve(serve: &Serve) -> Result<()> {
     let namespaces = Namespaces::new(client.clone());
     namespaces.report(&foundation.health);
     tokio::spawn(namespaces.clone().follow());
-    let admission = Admission::new(vec![Box::new(NamespaceLifecycle::new(namespaces.clone()))]);
     let registration = Registration::start(&client, registration::options(serve)?).await?;
     registration.add_check(&foundation.health);
 
-    let api = foundation.api(admission);
+    let lifecycle = Box::new(NamespaceLifecycle::new(namespaces.clone()));
+    let to = deployments::To { lease: lease(serve, &client), client: client.clone() };
+    let (api, deployments) = foundation.api(vec![lifecycle], Some(to));
     let chain = foundation.chain(authentication.clone(), authorizer, Arc::new(api));
     let listener = foundation.listen(EVERYWHERE).await?;
     // Whoever asked before would be anonymous, and no namespace would exist.
     tokio::join!(authentication.ready(), namespaces.ready());
     // From here on connections are taken, and answered as soon as this is done.
     registration.publish();
-    foundation.serve(chain, registration.certificate(), listener).await
+    foundation.serve(chain, registration.certificate(), listener, deployments).await
+}
+
+/// By which one of several replicas finds out that it is the one that carries out Deployments.
+fn lease(serve: &Serve, client: &Client) -> Option<Lease> {
+    let namespace = &serve.registration.service.namespace;
+    serve.leader_elect.then(|| Lease::new(client.clone(), namespace, LEASE, System.uid()))
 }
 
 /// Takes the server out of the cluster, and says what became of each APIService.

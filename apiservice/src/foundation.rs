@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use apiserver::admission::Admission;
+use apiserver::admission::{Admission, Plugin};
 use apiserver::api::Api;
 use apiserver::audit::{self, Audit};
 use apiserver::authn::Authenticator;
@@ -30,6 +30,7 @@ use tokio::net::TcpListener;
 
 use crate::args::{self, Serve, Storage};
 use crate::compat;
+use crate::deployments::{self, Deployments};
 use crate::engine::Engine;
 use crate::groups::groups;
 use crate::signals;
@@ -73,12 +74,21 @@ impl<'a> Foundation<'a> {
         Ok(Self { serve, version, metrics, health, audit, backend, store, engine, compat })
     }
 
-    /// Everything that is served, before the filters. Writes have to pass `admission`.
-    pub(crate) fn api(&self, admission: Admission) -> Api {
+    /// Everything that is served, before the filters, and what carries out Deployments, to a cluster if
+    /// there is one. Writes have to pass `plugins`, and what is common to all servers.
+    pub(crate) fn api(
+        &self,
+        mut plugins: Vec<Box<dyn Plugin>>,
+        to: Option<deployments::To>,
+    ) -> (Api, Deployments) {
+        plugins.push(Box::new(deployments::Expands(self.engine.clone())));
+        let admission = Admission::new(plugins);
         let git_version = self.version.git_version.clone();
         let info = Info { title: "Formwork".to_owned(), version: git_version };
         let store = self.store.clone().guarded_by(admission.observed_by(&self.metrics));
-        Api::new(groups(&self.engine), store, &info).observed_by(&self.metrics)
+        let groups = groups(&self.engine);
+        let deployments = Deployments::new(&self.store, &groups, &self.engine, to);
+        (Api::new(groups, store, &info).observed_by(&self.metrics), deployments)
     }
 
     /// `dispatch` behind the filters.
@@ -125,6 +135,7 @@ impl<'a> Foundation<'a> {
         chain: Arc<Chain>,
         certificate: Arc<ServingCertificate>,
         listener: TcpListener,
+        deployments: Deployments,
     ) -> Result<()> {
         if let Some(retention) = retention(&self.serve.storage) {
             let clock = Arc::new(Monotonic::start());
@@ -133,6 +144,7 @@ impl<'a> Foundation<'a> {
         let (stop, stop_at_once) = signals::stop().context("listen to signals")?;
         let compat =
             self.compat.map(|listener| compat::Serving::start(listener, self.engine.clone()));
+        let deployments = tokio::spawn(deployments.run());
         tracing::info!("serving on https://{}", listener.local_addr()?);
         Server::new(chain, certificate)
             .shutdown_delay(self.serve.shutdown_delay_duration)
@@ -140,6 +152,7 @@ impl<'a> Foundation<'a> {
             .serve(listener, stop)
             .await
             .context("serve")?;
+        deployments.abort();
         if let Some(compat) = compat {
             compat.stop().await;
         }

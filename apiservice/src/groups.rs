@@ -5,7 +5,7 @@ use apiserver::resource::{ApiGroup, ApiVersion};
 use processor::Dialect;
 
 use crate::engine::Engine;
-use crate::registry::{expansions, processedtemplates, templates};
+use crate::registry::{deployments, expansions, manifests, processedtemplates, templates};
 
 /// Every API group that is served. What has to be expanded, `engine` expands.
 pub fn groups(engine: &Engine) -> Vec<ApiGroup> {
@@ -26,7 +26,11 @@ pub fn groups(engine: &Engine) -> Vec<ApiGroup> {
                 templates::resource(Dialect::Proposal),
             ],
         ),
-        group("dm.formwork.dev", "v1alpha1", vec![expansions::resource(engine)]),
+        group(
+            "dm.formwork.dev",
+            "v1alpha1",
+            vec![deployments::resource(), expansions::resource(engine), manifests::resource()],
+        ),
     ]
 }
 

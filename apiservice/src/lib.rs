@@ -10,6 +10,7 @@ pub mod registry;
 pub mod register;
 
 mod compat;
+mod deployments;
 mod engine;
 
 pub mod args;
@@ -17,5 +18,6 @@ mod certificates;
 mod cluster;
 mod foundation;
 pub mod run;
+mod sent;
 mod signals;
 mod standalone;

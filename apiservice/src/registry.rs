@@ -1,6 +1,8 @@
 //! What is peculiar to each resource, one file for each, named as in the URL.
 
+pub mod deployments;
 pub mod expansions;
+pub mod manifests;
 pub mod processed;
 pub mod processedtemplates;
 pub mod schema;

@@ -10,7 +10,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use apiserver::admission::Admission;
 use apiserver::authn::{
     Anonymous, Authenticator, CaBundle, ClientCertificates, StaticTokens, Union,
 };
@@ -37,10 +36,11 @@ pub(crate) async fn serve(serve: &Serve) -> Result<()> {
     let pki = serve.storage.data_dir.join("pki");
     let certificates = certificates::ensure(&pki, address, System.now())?;
     let foundation = Foundation::lay(serve).await?;
+    let (api, deployments) = foundation.api(Vec::new(), None);
     let chain = foundation.chain(
         Arc::new(authenticator(serve, &certificates)?),
         Arc::new(authz::Union::standalone()),
-        Arc::new(EveryNamespace(foundation.api(Admission::default()))),
+        Arc::new(EveryNamespace(api)),
     );
     let Issued { certificate, key, .. } = &certificates.serving;
     let certificate = ServingCertificate::from_pem(certificate.as_bytes(), key.as_bytes())?;
@@ -49,7 +49,7 @@ pub(crate) async fn serve(serve: &Serve) -> Result<()> {
     let kubeconfig = serve.storage.data_dir.join("admin.kubeconfig");
     kubeconfig::write(&kubeconfig, &url(listener.local_addr()?), &certificates)?;
     tracing::info!(kubeconfig = %kubeconfig.display(), "for kubectl");
-    foundation.serve(chain, certificate, listener).await
+    foundation.serve(chain, certificate, listener, deployments).await
 }
 
 /// What kubectl is told to dial: an address that it can reach, not the one of all interfaces.

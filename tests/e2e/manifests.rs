@@ -158,6 +158,9 @@ fn the_server_may_do_what_it_does_and_no_more(kubectl: &Kubectl) -> Result<()> {
         list        /secrets                                    formwork-system formwork-serving-ca
         watch       /secrets                                    formwork-system formwork-serving-ca
         update      /secrets                                    formwork-system formwork-serving-ca
+        create      coordination.k8s.io/leases                  formwork-system -
+        get         coordination.k8s.io/leases                  formwork-system formwork-deployer
+        update      coordination.k8s.io/leases                  formwork-system formwork-deployer
         get         /namespaces                                 -               anything
         list        /namespaces                                 -               -
         watch       /namespaces                                 -               -
@@ -179,6 +182,7 @@ fn the_server_may_do_what_it_does_and_no_more(kubectl: &Kubectl) -> Result<()> {
         create      /secrets                                    default         -
         delete      /namespaces                                 -               default
         create      /pods                                       formwork-system -
+        update      coordination.k8s.io/leases                  formwork-system another
         get         /configmaps                                 kube-system     kube-root-ca.crt
         impersonate /users                                      -               admin
         get         template.openshift.io/templates             default         -";

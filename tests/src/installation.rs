@@ -25,6 +25,7 @@ const MANIFESTS: &[&str] = &[
     include_str!("../../manifests/base/namespace.yaml"),
     include_str!("../../manifests/base/rbac.yaml"),
     include_str!("../../manifests/base/roles.yaml"),
+    include_str!("../../manifests/components/deployments/rbac.yaml"),
 ];
 
 /// The APIServices that it registers.

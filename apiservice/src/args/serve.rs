@@ -46,6 +46,11 @@ pub struct Serve {
     #[command(flatten)]
     pub expansion: Expansion,
 
+    /// Whether replicas agree by a Lease on which of them carries out Deployments; only one server that is
+    /// alone may do without.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
+    pub leader_elect: bool,
+
     /// Requests that only read, at once; 0 for no bound.
     #[arg(long, value_name = "N", default_value_t = 400)]
     pub max_requests_inflight: usize,

@@ -1,7 +1,6 @@
 //! `expansions`: a configuration of Deployment Manager goes in and comes back expanded; nothing is stored.
 
 mod answered;
-mod sent;
 
 use apiserver::limits::heavy;
 use apiserver::object::{Fields, Object};
@@ -9,9 +8,9 @@ use apiserver::resource::{Context, Create, Resource, Serves};
 use apiserver::status::{Error, Subject};
 use futures::future::BoxFuture;
 
-use self::sent::{Defaults, Spec};
 use super::kinds;
 use crate::engine::{Engine, Refused};
+use crate::sent::{Defaults, Spec};
 
 struct Expansions(Engine);
 
@@ -28,7 +27,7 @@ impl Create for Expansions {
     ) -> BoxFuture<'a, Result<(Object, Vec<String>), Error>> {
         Box::pin(async move {
             let invalid = |errors: &[_]| {
-                let subject = Subject { group: kinds::EXPANSION.0, kind: "Expansion" };
+                let subject = Subject { group: kinds::DEPLOYMENT_MANAGER.0, kind: "Expansion" };
                 Error::invalid(subject, &object.meta.name, errors)
             };
             let text = object.fields.get("spec").unwrap_or("{}").to_owned();

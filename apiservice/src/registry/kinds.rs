@@ -1,12 +1,14 @@
 //! The schemas of the kinds, and what the API groups call things.
 
+mod deployment;
 mod expansion;
 
 use apiserver::resource::Definition;
 use apiserver::schema::{Schema, meta};
 use processor::Dialect;
 
-pub(super) use self::expansion::{API as EXPANSION, expansion};
+pub(super) use self::deployment::{deployment, manifest};
+pub(super) use self::expansion::{API as DEPLOYMENT_MANAGER, expansion};
 
 /// The group, the version and the prefix of definition names of a dialect.
 pub(super) fn api(dialect: Dialect) -> (&'static str, &'static str, &'static str) {

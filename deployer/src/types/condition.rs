@@ -23,7 +23,7 @@ impl From<bool> for Truth {
 
 /// One of the things that are true of a Deployment or not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Condition {
     /// Which: `Expanded`, `Planned`, `Authorized`, `Applied`, `Ready` or `Drifted`.
     #[serde(rename = "type")]

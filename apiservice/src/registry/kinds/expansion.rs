@@ -56,7 +56,8 @@ fn spec() -> Schema {
         )
 }
 
-fn import() -> Schema {
+/// A file that is sent.
+pub(super) fn import() -> Schema {
     Schema::object(name("ImportFile"), "ImportFile is a file that a configuration refers to.")
         .optional(
             "name",

@@ -7,6 +7,7 @@ use expansion::imports::{self, File, Misnamed};
 use expansion::{Input, Options, Problem, Text, Value};
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::json;
 
 /// What the configuration calls itself in problems.
 const CONFIGURATION: &str = "config";
@@ -14,48 +15,90 @@ const CONFIGURATION: &str = "config";
 /// `spec`, as its schema has proven it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Spec {
-    configuration: String,
+pub(crate) struct Spec {
+    pub(crate) configuration: String,
     #[serde(default)]
-    imports: Vec<Sent>,
+    pub(crate) imports: Vec<Sent>,
     #[serde(default)]
-    env: BTreeMap<String, String>,
+    pub(crate) env: BTreeMap<String, String>,
     #[serde(default = "yes")]
-    validate_schemas: bool,
+    pub(crate) validate_schemas: bool,
 }
 
+/// A file that is sent.
 #[derive(Deserialize)]
-struct Sent {
+pub(crate) struct Sent {
+    /// What it is called.
     #[serde(default)]
-    name: String,
+    pub(crate) name: String,
+    /// Where it comes from.
     #[serde(default)]
-    path: String,
-    content: Text,
+    pub(crate) path: String,
+    /// Its text.
+    pub(crate) content: Text,
 }
 
 fn yes() -> bool {
     true
 }
 
+/// What a Deployment expands, and the files that it is made from.
+///
+/// # Errors
+/// Everything that is wrong with it before anything is read.
+pub(crate) fn of_deployment(
+    spec: &deployer::types::Spec,
+    defaults: &Defaults<'_>,
+) -> Result<(Input, Files), Vec<field::Error>> {
+    let sent = |file: &deployer::types::ImportFile| Sent {
+        name: file.name.clone().unwrap_or_default(),
+        path: file.path.clone().unwrap_or_default(),
+        content: file.content.as_str().into(),
+    };
+    let spec = Spec {
+        configuration: configuration(spec, defaults.name),
+        imports: spec.imports.iter().map(sent).collect(),
+        env: spec.env.clone(),
+        validate_schemas: spec.validate_schemas.unwrap_or(true),
+    };
+    spec.into_input(defaults)
+}
+
+/// The configuration of a Deployment: the one that is given, or that of the one resource that is.
+/// JSON is YAML.
+pub(crate) fn configuration(spec: &deployer::types::Spec, name: &str) -> String {
+    let Some(template) = &spec.template else {
+        return spec.configuration.clone().unwrap_or_default();
+    };
+    let mut resource = json!({
+        "name": template.name.as_deref().unwrap_or(name),
+        "type": template.kind,
+    });
+    if let Some(properties) = &template.properties {
+        resource["properties"] = properties.clone().into();
+    }
+    json!({ "resources": [resource] }).to_string()
+}
+
 /// What `env` holds unless it is given.
-pub(super) struct Defaults<'a> {
+pub(crate) struct Defaults<'a> {
     /// The name of the object; may be empty.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// Its namespace.
-    pub(super) namespace: &'a str,
+    pub(crate) namespace: &'a str,
     /// The time of the request.
-    pub(super) now: Timestamp,
+    pub(crate) now: Timestamp,
 }
 
 /// The files that were sent, as far as problems speak of them.
-pub(super) struct Files(Vec<File>);
+pub(crate) struct Files(Vec<File>);
 
 impl Spec {
     /// What is expanded, and the files that it is made from.
     ///
     /// # Errors
     /// Everything that is wrong with it before anything is read.
-    pub(super) fn into_input(
+    pub(crate) fn into_input(
         self,
         defaults: &Defaults<'_>,
     ) -> Result<(Input, Files), Vec<field::Error>> {
@@ -123,7 +166,7 @@ fn misnamed_error(misnamed: &Misnamed) -> field::Error {
 
 impl Files {
     /// Problems of an expansion as errors of the fields that were sent.
-    pub(super) fn to_field_errors(&self, problems: &[Problem]) -> Vec<field::Error> {
+    pub(crate) fn to_field_errors(&self, problems: &[Problem]) -> Vec<field::Error> {
         problems.iter().map(|problem| self.error(problem)).collect()
     }
 

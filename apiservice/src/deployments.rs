@@ -1,0 +1,89 @@
+//! Carrying out Deployments: the deployer, with our store, our engine, and a cluster if there is one.
+
+mod absent;
+mod admission;
+mod expand;
+mod lease;
+mod records;
+
+use std::sync::Arc;
+
+use apiserver::environment::{Environment as _, System};
+use apiserver::resource::{ApiGroup, Resource, find};
+use apiserver::store::Store;
+use deployer::{Changed, Cluster, Controller, Deployer, Kube};
+use futures::StreamExt as _;
+use kube::Client;
+use kube::runtime::events::{Recorder, Reporter};
+
+use self::absent::Absent;
+use self::expand::Expansions;
+pub(crate) use self::lease::Lease;
+use self::records::Stored;
+use crate::engine::Engine;
+
+pub(crate) use self::admission::Expands;
+
+/// How many Deployments are worked on at a time.
+const WORKERS: usize = 4;
+
+/// What carries out Deployments, and who may.
+pub(crate) struct Deployments {
+    store: Store,
+    resource: Arc<Resource>,
+    deployer: Deployer,
+    lease: Option<Lease>,
+}
+
+/// The cluster that is deployed to.
+pub(crate) struct To {
+    /// The way to it.
+    pub(crate) client: Client,
+    /// By which one of several replicas finds out that it is the one that deploys.
+    pub(crate) lease: Option<Lease>,
+}
+
+impl Deployments {
+    /// What carries out the Deployments of `store`, which are served as `groups` say. Without a cluster
+    /// they are stored and say that there is none.
+    pub(crate) fn new(store: &Store, groups: &[ApiGroup], engine: &Engine, to: Option<To>) -> Self {
+        let resource = |plural| {
+            find(groups, "dm.formwork.dev", "v1alpha1", plural).cloned().expect("it is served")
+        };
+        let (deployments, manifests) = (resource("deployments"), resource("manifests"));
+        let events =
+            to.as_ref().map(|to| Recorder::new(to.client.clone(), Reporter::from("formwork")));
+        let records =
+            Stored::new(store.clone(), deployments.clone(), manifests, Arc::new(System), events);
+        let (cluster, lease): (Arc<dyn Cluster>, _) = match to {
+            Some(To { client, lease }) => (Arc::new(Kube::new(client)), lease),
+            None => (Arc::new(Absent), None),
+        };
+        let expand = Arc::new(Expansions::new(engine.clone()));
+        let deployer = Deployer::new(Arc::new(records), cluster, expand, || System.now());
+        Self { store: store.clone(), resource: deployments, deployer, lease }
+    }
+
+    /// Carries them out for as long as this replica is the one that does.
+    pub(crate) async fn run(self) {
+        let Some(lease) = &self.lease else { return self.lead().await };
+        loop {
+            lease.acquire().await;
+            tracing::info!("this replica carries out deployments");
+            tokio::select! {
+                () = lease.hold() => tracing::warn!("another replica carries out deployments"),
+                () = self.lead() => return,
+            }
+        }
+    }
+
+    async fn lead(&self) {
+        let follower = match self.store.follow(&self.resource.definition) {
+            Ok(follower) => follower,
+            Err(error) => return tracing::error!(%error, "deployments cannot be followed"),
+        };
+        let changes =
+            follower.into_stream().map(|key| Changed { namespace: key.namespace, name: key.name });
+        Controller::new(self.deployer.clone(), WORKERS).run(changes).await;
+    }
+}

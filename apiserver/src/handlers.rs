@@ -1,6 +1,7 @@
 //! The verbs, each written once for every resource: decode, ask the store, encode.
 
 mod audited;
+mod compute;
 mod create;
 mod delete;
 mod deletecollection;
@@ -58,7 +59,13 @@ impl<'a> Call<'a> {
             return self.subresource(body).await;
         }
         if !self.resource.allows(self.info.verb.as_str()) {
-            return Err(Error::method_not_allowed());
+            return Err(match self.info.verb {
+                // A client who watches has just listed, and wonders.
+                Verb::Watch if self.resource.allows("list") => {
+                    Error::method_not_supported(self.resource.definition.resource(), "watch")
+                }
+                _ => Error::method_not_allowed(),
+            });
         }
         let named = self.info.segments == 2;
         match (&self.info.verb, named) {
@@ -218,7 +225,7 @@ impl<'a> Call<'a> {
         let rows = self.rows(version)?;
         head.write("Table", version.api_version(), out)?;
         out.extend_from_slice(b",\"columnDefinitions\":");
-        serde_json::to_writer(&mut *out, &table::columns(rows.strategy))
+        serde_json::to_writer(&mut *out, &table::columns(rows.resource))
             .map_err(Error::internal)?;
         out.extend_from_slice(b",\"rows\":[");
         for (index, stored) in objects.into_iter().enumerate() {
@@ -233,11 +240,10 @@ impl<'a> Call<'a> {
 
     /// What makes rows of this request's objects.
     fn rows(&self, version: MetaVersion) -> Result<Rows<'_>, Error> {
-        let strategy = self.resource.strategy().ok_or_else(Error::method_not_allowed)?;
         let include = IncludeObject::parse(self.info.query.get("includeObject"))?;
-        let head = self.resource.head();
         let now = self.store.environment().now();
-        Ok(Rows { strategy, api_version: version.api_version(), head, include, now })
+        let resource = self.resource.as_ref();
+        Ok(Rows { resource, api_version: version.api_version(), include, now })
     }
 }
 

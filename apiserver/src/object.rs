@@ -4,12 +4,15 @@
 //! resourceVersion: the first two belong to the resource it is read through, the third is the
 //! revision of the store. It says where the third goes, so that reading is a copy and no parsing.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use schema::Member;
 use schema::json::Scanner;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use storage::Revision;
 
@@ -60,6 +63,21 @@ impl Fields {
     /// One member's value as JSON text.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    /// What stands at a path such as `spec.type`, as text: a string, a number or a truth value.
+    pub fn scalar(&self, path: &str) -> Option<String> {
+        let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+        let mut value = self.get(first)?;
+        for key in rest.into_iter().flat_map(|rest| rest.split('.')) {
+            let members: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(value).ok()?;
+            value = members.get(key)?.get();
+        }
+        match serde_json::from_str(value).ok()? {
+            serde_json::Value::String(text) => Some(text),
+            serde_json::Value::Number(_) | serde_json::Value::Bool(_) => Some(value.to_owned()),
+            _ => None,
+        }
     }
 
     /// The members as one JSON object.
@@ -224,10 +242,17 @@ impl<'a> Stored<'a> {
     /// 500, when the stored metadata is not readable.
     pub fn to_object(&self) -> Result<Object, Error> {
         let (mut meta, rest): (ObjectMeta, _) = self.split_metadata()?;
-        let rest = std::str::from_utf8(rest).map_err(Error::internal)?;
-        let fields = rest.strip_prefix(',').unwrap_or(rest).strip_suffix('}').unwrap_or_default();
         meta.resource_version = self.revision.to_string();
-        Ok(Object { meta, fields: Fields::new(fields.to_owned()) })
+        Ok(Object { meta, fields: fields_in(rest)? })
+    }
+
+    /// Everything but the metadata.
+    ///
+    /// # Errors
+    /// 500, when the stored metadata is not readable.
+    pub fn fields(&self) -> Result<Fields, Error> {
+        let (_, rest): (IgnoredAny, _) = self.split_metadata()?;
+        fields_in(rest)
     }
 
     /// The metadata, and the text that follows it.
@@ -277,6 +302,13 @@ impl<'a> Stored<'a> {
     }
 }
 
+/// The fields, in the text that follows the metadata of an object up to its end.
+fn fields_in(rest: &[u8]) -> Result<Fields, Error> {
+    let rest = std::str::from_utf8(rest).map_err(Error::internal)?;
+    let fields = rest.strip_prefix(',').unwrap_or(rest).strip_suffix('}').unwrap_or_default();
+    Ok(Fields::new(fields.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,6 +351,27 @@ mod tests {
         let spaced = Fields::new(" \"a\" : {\"b\":\",\"} ,\n\t\"c\":[]".into());
         let members: Vec<_> = spaced.iter().collect();
         assert_eq!(members, [("a", "{\"b\":\",\"}"), ("c", "[]")]);
+    }
+
+    #[test]
+    fn scalars_are_found_by_their_path_and_nothing_else_is_one() {
+        let fields = Fields::new(
+            r#""a":"x\u0041","b":{"c":{"d":1.50,"e":[],"f":null,"\u0067":true}},"h.i":2"#.into(),
+        );
+        for (path, want) in [
+            ("a", Some("xA")),
+            ("b.c.d", Some("1.50")),
+            ("b.c.g", Some("true")),
+            ("b.c", None),
+            ("b.c.e", None),
+            ("b.c.f", None),
+            ("b.c.z", None),
+            ("a.b", None),
+            ("z", None),
+            ("h.i", None),
+        ] {
+            assert_eq!(fields.scalar(path).as_deref(), want, "{path}");
+        }
     }
 
     #[test]

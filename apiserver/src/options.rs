@@ -148,6 +148,17 @@ impl Wanted {
     }
 }
 
+impl Wanted {
+    /// The revision that a list or a watch asks for.
+    ///
+    /// # Errors
+    /// 400 for what is none.
+    pub(crate) fn of_list(options: &ListOptions) -> Result<Self, Error> {
+        Self::parse(&options.resource_version)
+            .map_err(|why| Error::bad_request(format!("invalid resource version: {why}")))
+    }
+}
+
 /// A decimal number as Go's `strconv.ParseUint` reads it: digits and nothing else.
 pub(crate) fn parse_uint(text: &str) -> Result<u64, &'static str> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -2,132 +2,31 @@
 //! [`crate::handlers`]; here stands only what is peculiar to one resource.
 
 mod column;
+mod compute;
+mod definition;
+mod kinds;
 mod part;
+mod strategy;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use merge::managed::ManagedKind;
-use schema::{Limits, Schema};
+use schema::Limits;
 
 use crate::authn::User;
-use crate::field;
 use crate::object::Object;
-use crate::status::{Error, Subject};
+use crate::status::Error;
 
 use self::part::ResetFields;
 
 pub use self::column::{Cell, Column};
+pub use self::compute::Compute;
+pub use self::definition::{Definition, Scope};
+pub use self::kinds::Kinds;
 pub use self::part::Part;
-
-/// Where the objects of a resource live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// In a namespace.
-    Namespaced,
-    /// In the cluster as a whole.
-    Cluster,
-}
-
-/// The names and the schema of a kind, and where it is served.
-#[derive(Clone, Debug)]
-pub struct Definition {
-    /// The API group, e.g. `template.openshift.io`.
-    pub group: &'static str,
-    /// The version, e.g. `v1`.
-    pub version: &'static str,
-    /// The kind, e.g. `Template`.
-    pub kind: &'static str,
-    /// The resource, as in URLs, e.g. `templates`.
-    pub plural: &'static str,
-    /// The resource in the singular, e.g. `template`.
-    pub singular: &'static str,
-    /// Where its objects live.
-    pub scope: Scope,
-    /// Names that kubectl accepts for it.
-    pub short_names: &'static [&'static str],
-    /// Groups of resources that it belongs to, e.g. `all`.
-    pub categories: &'static [&'static str],
-    /// Versions and kinds that a body may carry besides its own, e.g. `("v1", "Template")`.
-    pub aliases: &'static [(&'static str, &'static str)],
-    /// The kind's schema.
-    pub schema: Schema,
-    /// Where secrets stand in what is sent to this resource and in what it answers: paths such as
-    /// `spec.password`, `users[].token` or `data.*`. The audit log does not show what is there.
-    pub secrets: &'static [&'static str],
-}
-
-impl Definition {
-    /// A kind whose objects live in namespaces, without short names, categories, aliases and secrets. The
-    /// name of the resource in the singular is the one in the plural without its last letter.
-    pub fn namespaced(
-        group: &'static str,
-        version: &'static str,
-        kind: &'static str,
-        plural: &'static str,
-        schema: Schema,
-    ) -> Self {
-        Self {
-            group,
-            version,
-            kind,
-            plural,
-            singular: plural.strip_suffix('s').unwrap_or(plural),
-            scope: Scope::Namespaced,
-            short_names: &[],
-            categories: &[],
-            aliases: &[],
-            schema: schema.kind(group, version, kind),
-            secrets: &[],
-        }
-    }
-
-    /// `group/version`.
-    pub fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.to_owned()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
-    }
-
-    /// Whether `given` is `group/version`.
-    pub fn is_api_version(&self, given: &str) -> bool {
-        let (group, version) = given.rsplit_once('/').unwrap_or(("", given));
-        group == self.group && version == self.version
-    }
-
-    /// The resource, as storage errors name it.
-    pub fn resource(&self) -> Subject<'_> {
-        Subject { group: self.group, kind: self.plural }
-    }
-
-    /// The kind, as validation errors name it.
-    pub fn subject(&self) -> Subject<'_> {
-        Subject { group: self.group, kind: self.kind }
-    }
-
-    /// The beginning of every object of this kind, up to its metadata.
-    pub fn head(&self) -> String {
-        format!(
-            "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":",
-            self.kind,
-            self.api_version()
-        )
-    }
-
-    /// The beginning of all keys under which objects of this resource are stored, with `/` at its end.
-    pub fn key_prefix(&self) -> String {
-        format!("/{}/{}/", self.group, self.plural)
-    }
-
-    /// Whether the objects live in namespaces.
-    pub fn is_namespaced(&self) -> bool {
-        self.scope == Scope::Namespaced
-    }
-}
+pub use self::strategy::Strategy;
 
 /// Who asks, for what, and how.
 #[derive(Debug)]
@@ -164,82 +63,6 @@ pub enum FieldValidation {
     Warn,
     /// They are a 400.
     Strict,
-}
-
-/// What is peculiar to a stored resource. The machinery calls these in this order:
-/// `prepare_for_create`, `validate`, `warnings`; or `prepare_for_update`, `validate_update`, `warnings`; or,
-/// where only the status is written, `validate_status` alone.
-pub trait Strategy: Send + Sync + 'static {
-    /// Clears what a client may not set. The metadata is in order by then, and a status that has a
-    /// path of its own is dropped: an object that begins with one gets it here.
-    fn prepare_for_create(&self, cx: &Context<'_>, object: &mut Object) {
-        let _ = (cx, object);
-    }
-
-    /// Everything that is wrong with an object's fields; it must not change anything.
-    fn validate(&self, object: &Object) -> Vec<field::Error>;
-
-    /// Restores what a client may not change.
-    fn prepare_for_update(&self, cx: &Context<'_>, object: &mut Object, old: &Object) {
-        let _ = (cx, object, old);
-    }
-
-    /// Everything that is wrong with an object's fields as a successor of `old`.
-    fn validate_update(&self, object: &Object, old: &Object) -> Vec<field::Error> {
-        let _ = old;
-        self.validate(object)
-    }
-
-    /// Everything that is wrong with an object's status as a successor of `old`'s. The rest of the
-    /// object is that of `old`.
-    fn validate_status(&self, object: &Object, old: &Object) -> Vec<field::Error> {
-        let _ = (object, old);
-        Vec::new()
-    }
-
-    /// Notes on an object what its deletion is to leave there, such as who asked for it. Called when
-    /// finalizers keep the object and it is marked for the first time, so that it sees the mark; an
-    /// object that goes at once has nobody left to read a note. What is changed here is validated
-    /// no more, and does not count as another generation: the mark is one.
-    fn prepare_for_delete(&self, cx: &Context<'_>, object: &mut Object) {
-        let _ = (cx, object);
-    }
-
-    /// Whether a deletion may be held up by the garbage collector, as `propagationPolicy` asks: for
-    /// it to orphan the dependents, or to delete them first. Where it may not, whatever policy is
-    /// asked for means what `Background` does (upstream's `GarbageCollectionUnsupported`).
-    ///
-    /// Say no for a kind whose dependents the collector cannot change, as it would try for ever.
-    fn waits_for_collector(&self) -> bool {
-        true
-    }
-
-    /// What the user should hear although the object is accepted.
-    fn warnings(&self, object: &Object) -> Vec<String> {
-        let _ = object;
-        Vec::new()
-    }
-
-    /// Whether a PUT may go without a resourceVersion.
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    /// Whether DELETE answers with the deleted object rather than with a `Status`.
-    fn returns_deleted(&self) -> bool {
-        false
-    }
-
-    /// The columns between `Name` and `Age`.
-    fn columns(&self) -> &'static [Column] {
-        &[]
-    }
-
-    /// One cell for every one of [`Strategy::columns`].
-    fn cells(&self, object: &Object) -> Vec<Cell> {
-        let _ = object;
-        Vec::new()
-    }
 }
 
 /// A resource that is answered and not stored, such as a review or a processed template.
@@ -288,6 +111,8 @@ pub enum Serves {
     Kept(Box<dyn Strategy>),
     /// Answered on create, and gone.
     Created(Box<dyn Create>),
+    /// Made of other objects when they are read, and not stored.
+    Computed(Box<dyn Compute>),
 }
 
 /// How a subresource is served.
@@ -325,6 +150,7 @@ pub struct Resource {
     empty: String,
     managed: ManagedKind,
     reset_fields: Option<ResetFields>,
+    selectable: &'static [&'static str],
 }
 
 impl Resource {
@@ -335,8 +161,38 @@ impl Resource {
             .map(|decoded| decoded.stored_fields().into_owned())
             .unwrap_or_default();
         let managed = ManagedKind::new(&definition.schema);
-        let (subresources, reset_fields) = (Vec::new(), None);
-        Self { definition, serves, subresources, api_version, head, empty, managed, reset_fields }
+        Self {
+            definition,
+            serves,
+            subresources: Vec::new(),
+            api_version,
+            head,
+            empty,
+            managed,
+            reset_fields: None,
+            selectable: &[],
+        }
+    }
+
+    /// The same with fields that a `fieldSelector` may name besides `metadata.name` and
+    /// `metadata.namespace`: paths such as `spec.type`. Their values are strings, numbers or truth
+    /// values; one that is absent, or anything else, is selected by as the empty text.
+    ///
+    /// # Panics
+    /// If a path does not begin with a field of the schema.
+    #[must_use]
+    pub fn selectable_by(mut self, paths: &'static [&'static str]) -> Self {
+        let fields = || self.definition.schema.as_object().into_iter().flat_map(|it| it.fields());
+        let known = |path: &str| fields().any(|field| path.split('.').next() == Some(&field.name));
+        let stranger = paths.iter().find(|path| !known(path));
+        assert_eq!(stranger, None, "no field of {}", self.definition.kind);
+        self.selectable = paths;
+        self
+    }
+
+    /// The fields that a `fieldSelector` may name besides those of the metadata.
+    pub fn selectable(&self) -> &'static [&'static str] {
+        self.selectable
     }
 
     /// The same with one more subresource.
@@ -374,6 +230,7 @@ impl Resource {
             }
             Serves::Kept(_) => &["delete", "deletecollection", "get", "list", "watch"],
             Serves::Created(_) => &["create"],
+            Serves::Computed(_) => &["get", "list"],
         }
     }
 
@@ -391,7 +248,33 @@ impl Resource {
     pub fn strategy(&self) -> Option<&dyn Strategy> {
         match &self.serves {
             Serves::Stored(strategy) | Serves::Kept(strategy) => Some(strategy.as_ref()),
-            Serves::Created(_) => None,
+            Serves::Created(_) | Serves::Computed(_) => None,
+        }
+    }
+
+    /// What makes the objects of a computed resource.
+    pub fn compute(&self) -> Option<&dyn Compute> {
+        match &self.serves {
+            Serves::Computed(compute) => Some(compute.as_ref()),
+            Serves::Stored(_) | Serves::Kept(_) | Serves::Created(_) => None,
+        }
+    }
+
+    /// The columns of a Table between `Name` and `Age`.
+    pub fn columns(&self) -> &'static [Column] {
+        match &self.serves {
+            Serves::Stored(strategy) | Serves::Kept(strategy) => strategy.columns(),
+            Serves::Computed(compute) => compute.columns(),
+            Serves::Created(_) => &[],
+        }
+    }
+
+    /// One cell for every one of [`Resource::columns`].
+    pub fn cells(&self, object: &Object) -> Vec<Cell> {
+        match &self.serves {
+            Serves::Stored(strategy) | Serves::Kept(strategy) => strategy.cells(object),
+            Serves::Computed(compute) => compute.cells(object),
+            Serves::Created(_) => Vec::new(),
         }
     }
 
@@ -449,33 +332,6 @@ pub fn find<'a>(
         .resources
         .iter()
         .find(|candidate| candidate.definition.plural == resource)
-}
-
-/// The kinds that the server knows, as a body may name them: those of its resources, their lists,
-/// and some of everybody's. A body of such a kind at the wrong place is told so in other words than
-/// one of a kind that does not exist.
-#[derive(Debug, Default)]
-pub struct Kinds(HashSet<(String, String)>);
-
-impl Kinds {
-    /// The kinds of these groups.
-    pub fn of(groups: &[ApiGroup]) -> Self {
-        let mut kinds: HashSet<_> =
-            ["Status", "List"].map(|kind| ("v1".to_owned(), kind.to_owned())).into();
-        for resource in all(groups) {
-            let definition = &resource.definition;
-            kinds.insert((definition.api_version(), definition.kind.to_owned()));
-            if resource.allows("list") {
-                kinds.insert((definition.api_version(), format!("{}List", definition.kind)));
-            }
-        }
-        Self(kinds)
-    }
-
-    /// Whether a kind is known.
-    pub fn contains(&self, api_version: &str, kind: &str) -> bool {
-        self.0.contains(&(api_version.to_owned(), kind.to_owned()))
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! An API for tests: shops (of the cluster), carts (in a namespace, with subresources, one of them
-//! the status), invoices (which the server alone writes) and quotes (answered, not stored); and a
-//! client who asks for them.
+//! the status), invoices (which the server alone writes), totals (computed of carts) and quotes
+//! (answered, not stored); and a client who asks for them.
 
 use std::sync::Arc;
 
@@ -18,15 +18,16 @@ use crate::chain::Dispatch as _;
 use crate::environment::System;
 use crate::field;
 use crate::limits::Body;
-use crate::object::Object;
+use crate::meta::ObjectMeta;
+use crate::object::{Fields, Object};
 use crate::request::RequestInfo;
 use crate::resource::{
-    Action, ApiGroup, ApiVersion, Context, Create, Definition, Get, Post, Resource, Scope, Serves,
-    Strategy, Subresource,
+    Action, ApiGroup, ApiVersion, Cell, Column, Compute, Context, Create, Definition, Get, Post,
+    Resource, Scope, Serves, Strategy, Subresource,
 };
 use crate::response::Response;
 use crate::status::Error;
-use crate::store::Store;
+use crate::store::{Store, View};
 
 const GROUP: &str = "shop.example";
 const VERSION: &str = "v1";
@@ -53,7 +54,7 @@ pub(crate) fn groups() -> Vec<ApiGroup> {
         Serves::Created(Box::new(Anything)),
     );
     let invoices = Resource::new(invoice(), Serves::Kept(Box::new(Anything)));
-    group(vec![shops, quotes, carts, invoices])
+    group(vec![shops, quotes, carts, invoices, totals()])
 }
 
 /// These resources as the API.
@@ -116,6 +117,42 @@ pub(crate) fn cart() -> Definition {
 
 pub(crate) fn invoice() -> Definition {
     Definition { singular: "invoice", ..definition("Invoice", "invoices", Scope::Namespaced) }
+}
+
+/// One total for every cart with apples: how many.
+pub(crate) fn totals() -> Resource {
+    let schema = Schema::object("example.shop.v1.Total", "Total says how much is in a Cart.")
+        .optional("cart", Schema::string("The Cart."))
+        .optional("apples", Schema::int64("How many apples are in it."));
+    let definition = Definition::namespaced(GROUP, VERSION, "Total", "totals", schema);
+    Resource::new(definition, Serves::Computed(Box::new(Totals))).selectable_by(&["cart", "apples"])
+}
+
+struct Totals;
+
+impl Compute for Totals {
+    fn list(&self, _: &Context<'_>, view: &View, namespace: &str) -> Result<Vec<Object>, Error> {
+        let total = |cart: Object| {
+            let apples = cart.fields.scalar("spec.apples")?;
+            let ObjectMeta { name, namespace, labels, resource_version, .. } = cart.meta;
+            let fields = Fields::new(format!(r#""cart":"{name}","apples":{apples}"#));
+            // Any name will do, be it one of Kubernetes or not.
+            let name = cart.fields.scalar("spec.alias").unwrap_or_else(|| format!("{name}:Total"));
+            let meta =
+                ObjectMeta { name, namespace, labels, resource_version, ..ObjectMeta::default() };
+            Some(Object { meta, fields })
+        };
+        let carts = view.list(&cart(), namespace)?;
+        carts.filter_map(|cart| cart.map(total).transpose()).collect()
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        const { &[Column::text("Apples", "How many apples are in the cart.")] }
+    }
+
+    fn cells(&self, total: &Object) -> Vec<Cell> {
+        vec![total.fields.scalar("apples").into()]
+    }
 }
 
 pub(crate) fn shop() -> Definition {

@@ -6,7 +6,7 @@
 mod fields;
 mod labels;
 
-pub use fields::FieldSelector;
+pub use fields::{FieldSelector, NAME, NAMESPACE};
 pub use labels::{Condition as LabelCondition, LabelSelector};
 
 /// Why a selector was refused; the sentence is the message of the 400.

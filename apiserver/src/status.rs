@@ -289,6 +289,17 @@ impl Error {
         Self::new(Reason::MethodNotAllowed, message).with_details(Details::default())
     }
 
+    /// 405 for a verb that a client had reason to expect.
+    pub fn method_not_supported(resource: Subject<'_>, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind \"{resource}\"");
+        let (group, kind) = (resource.group.to_owned(), resource.kind.to_owned());
+        Self::new(Reason::MethodNotAllowed, message).with_details(Details {
+            group,
+            kind,
+            ..Details::default()
+        })
+    }
+
     /// 406 from the negotiation of an answer.
     pub fn not_acceptable(accepted: &[&str]) -> Self {
         let accepted = accepted.join(", ");

@@ -7,6 +7,7 @@
 mod delete;
 mod follow;
 mod update;
+mod view;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,7 @@ use crate::status::Error;
 pub use delete::{Deleted, Preconditions, Propagation};
 pub use follow::{Follower, ObjectKey};
 pub use update::Revised;
+pub use view::View;
 
 /// How often another name is generated when one is taken.
 const NAME_ATTEMPTS: usize = 8;

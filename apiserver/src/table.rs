@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::meta::ObjectMeta;
 use crate::object::{Object, Stored};
-use crate::resource::{Cell, Column, Strategy};
+use crate::resource::{Cell, Column, Resource};
 use crate::status::Error;
 
 const NAME: Column = Column {
@@ -58,9 +58,9 @@ impl IncludeObject {
 }
 
 /// The columns of a resource: its name, its own, its age.
-pub fn columns(strategy: &dyn Strategy) -> Vec<Column> {
+pub fn columns(resource: &Resource) -> Vec<Column> {
     let mut columns = vec![NAME];
-    columns.extend_from_slice(strategy.columns());
+    columns.extend_from_slice(resource.columns());
     columns.push(AGE);
     columns
 }
@@ -68,12 +68,10 @@ pub fn columns(strategy: &dyn Strategy) -> Vec<Column> {
 /// Makes rows of objects.
 #[derive(Clone, Copy)]
 pub struct Rows<'a> {
-    /// The resource's own columns.
-    pub strategy: &'a dyn Strategy,
+    /// Whose objects they are.
+    pub resource: &'a Resource,
     /// `meta.k8s.io/v1` or `meta.k8s.io/v1beta1`.
     pub api_version: &'a str,
-    /// The beginning of whole objects.
-    pub head: &'a str,
     /// What of the object goes along.
     pub include: IncludeObject,
     /// The time by which ages are told.
@@ -101,7 +99,7 @@ impl Rows<'_> {
     fn cells(&self, object: &Object) -> Vec<Cell> {
         let ObjectMeta { name, creation_timestamp, .. } = &object.meta;
         let mut cells = vec![Cell::from(name.as_str())];
-        cells.extend(self.strategy.cells(object));
+        cells.extend(self.resource.cells(object));
         cells.push(age::age(*creation_timestamp, self.now).into());
         cells
     }
@@ -111,7 +109,7 @@ impl Rows<'_> {
         match self.include {
             IncludeObject::None => return Ok(None),
             IncludeObject::Metadata => write_partial(stored, self.api_version, &mut text)?,
-            IncludeObject::Object => stored.write(self.head, &mut text),
+            IncludeObject::Object => stored.write(self.resource.head(), &mut text),
         }
         let text = String::from_utf8(text).map_err(Error::internal)?;
         RawValue::from_string(text).map(Some).map_err(Error::internal)

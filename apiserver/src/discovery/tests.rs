@@ -39,6 +39,7 @@ fn a_version_lists_its_resources_and_subresources_with_the_verbs_that_work() {
             {"name": "quotes", "singularName": "quote", "namespaced": true, "kind": "Quote", "verbs": ["create"]},
             {"name": "shops", "singularName": "shop", "namespaced": false, "kind": "Shop", "verbs": all,
              "storageVersionHash": storage_version_hash(&sample::shop())},
+            {"name": "totals", "singularName": "total", "namespaced": true, "kind": "Total", "verbs": ["get", "list"]},
         ],
     });
     assert_eq!(get("/apis/shop.example/v1"), expected);

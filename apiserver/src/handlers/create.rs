@@ -43,7 +43,7 @@ impl Call<'_> {
                 warnings.extend(told);
                 object
             }
-            Serves::Kept(_) => return Err(Error::method_not_allowed()),
+            Serves::Kept(_) | Serves::Computed(_) => return Err(Error::method_not_allowed()),
         };
         self.answer_object(StatusCode::CREATED, accepted, &object, &warnings)
     }

@@ -14,13 +14,13 @@ use crate::continuation::{Continuation, Revision};
 use crate::object::Stored;
 use crate::options::{ListOptions, Match, Wanted};
 use crate::response::Response;
-use crate::selector::Selector;
+use crate::selector::{NAME, NAMESPACE, Selector};
 use crate::status::Error;
 use crate::store::{names, prefix, storage_error};
 use crate::table;
 
 const TOO_OLD_TOKEN: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
-const TOO_OLD_LIST: &str = "The resourceVersion for the provided list is too old.";
+pub(super) const TOO_OLD_LIST: &str = "The resourceVersion for the provided list is too old.";
 
 /// Some of the objects of a collection.
 pub(super) struct Page {
@@ -80,7 +80,8 @@ impl Call<'_> {
     /// The selectors of the request.
     pub(super) fn selector(&self) -> Result<Selector, Error> {
         let get = |name| self.info.query.get(name).unwrap_or_default();
-        Ok(Selector::parse(get("labelSelector"), get("fieldSelector"), &[])?)
+        let selectable = self.resource.selectable();
+        Ok(Selector::parse(get("labelSelector"), get("fieldSelector"), selectable)?)
     }
 
     /// The part of the store that the request is about: one object, if only one can be meant.
@@ -108,7 +109,7 @@ impl Call<'_> {
         let (snapshot, start) = self.snapshot(options, &scope).await?;
         // Whoever takes any state takes all of it: upstream's cache does not page.
         let any = options.resource_version == "0" && options.continuation.is_empty();
-        let limit = if any { 0 } else { options.limit };
+        let limit = if any || self.resource.compute().is_some() { 0 } else { options.limit };
         let start = format!("{}{start}", scope.as_str());
         let mut entries = Vec::new();
         let mut more = false;
@@ -146,11 +147,13 @@ impl Call<'_> {
         options: &ListOptions,
         scope: &Prefix,
     ) -> Result<(Snapshot, String), Error> {
+        if self.resource.compute().is_some() {
+            return Ok((self.compute_list(options).await?, String::new()));
+        }
         if !options.continuation.is_empty() {
             return self.continued(options, scope).await;
         }
-        let wanted = Wanted::parse(&options.resource_version)
-            .map_err(|why| Error::bad_request(format!("invalid resource version: {why}")))?;
+        let wanted = Wanted::of_list(options)?;
         if let Wanted::At(revision) = wanted {
             // A limit without a match is from the time before there was a match, and meant this.
             let exact = options.version_match == Match::Exact
@@ -220,7 +223,7 @@ fn write_items<'s>(
     Ok(())
 }
 
-/// Whether an object is selected. Its value is looked into only for labels.
+/// Whether an object is selected. Its value is looked into only for labels and fields of its kind.
 pub(super) fn matches(selector: &Selector, entry: &Entry) -> Result<bool, Error> {
     matches_value(selector, &entry.key, &entry.value, entry.revision)
 }
@@ -241,10 +244,11 @@ pub(super) fn matches_value(
         return Ok(true);
     }
     let (namespace, name) = names(key);
+    let own = own_fields(selector, value, revision)?;
     let field = |field: &str| match field {
-        "metadata.name" => Some(name),
-        "metadata.namespace" => Some(namespace),
-        _ => None,
+        NAME => Some(name),
+        NAMESPACE => Some(namespace),
+        _ => own.iter().find(|(path, _)| *path == field).map(|(_, value)| value.as_str()),
     };
     if !selector.fields.matches(field) {
         return Ok(false);
@@ -255,3 +259,21 @@ pub(super) fn matches_value(
     let labelled: Labelled<'_> = Stored::new(value, revision)?.metadata()?;
     Ok(selector.labels.matches(|label| labelled.labels.get(label).map(AsRef::as_ref)))
 }
+
+/// The fields of its kind that the selector asks an object for.
+fn own_fields<'s>(
+    selector: &'s Selector,
+    value: &[u8],
+    revision: storage::Revision,
+) -> Result<Vec<(&'s str, String)>, Error> {
+    let paths = selector.fields.terms().map(|(path, ..)| path);
+    let mut paths = paths.filter(|path| !matches!(*path, NAME | NAMESPACE)).peekable();
+    if paths.peek().is_none() {
+        return Ok(Vec::new());
+    }
+    let fields = Stored::new(value, revision)?.fields()?;
+    Ok(paths.filter_map(|path| Some((path, fields.scalar(path)?))).collect())
+}
+
+#[cfg(test)]
+mod tests;

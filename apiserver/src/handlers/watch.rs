@@ -41,8 +41,7 @@ impl Call<'_> {
         let options = ListOptions::read(&self.info.query, true)?;
         let selector = self.selector()?;
         let scope = self.scope(&selector)?;
-        let wanted = Wanted::parse(&options.resource_version)
-            .map_err(|why| Error::bad_request(format!("invalid resource version: {why}")))?;
+        let wanted = Wanted::of_list(&options)?;
         let encoder = Encoder::new(self, accepted, selector)?;
         let deadline = Instant::now() + duration(&options);
         let next_bookmark = options.allow_bookmarks.then(|| first_bookmark(&options, deadline));

@@ -103,6 +103,10 @@ pub(super) const LIST: &[Parameter] = &[
     ),
 ];
 
+/// Of what is computed, and neither watched nor cut into pages.
+pub(super) const LIST_COMPUTED: &[Parameter] =
+    &[FIELD_SELECTOR, LABEL_SELECTOR, RESOURCE_VERSION, RESOURCE_VERSION_MATCH];
+
 /// Of creations, replacements and patches.
 pub(super) const WRITE: &[Parameter] = &[DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
 

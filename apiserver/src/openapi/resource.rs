@@ -3,7 +3,7 @@
 use schema::{Schema, meta};
 
 use super::operation::{Api, Body, Content, Kind, MEDIA, Operation, Place, Success, camel};
-use super::parameter;
+use super::parameter::{self, Parameter};
 use crate::resource::{Action, Definition, Resource, Serves, Subresource};
 
 const WATCHABLE: &[&str] =
@@ -22,6 +22,7 @@ pub(super) fn describe(api: &mut Api, place: &Place, resource: &Resource) {
     };
     match &resource.serves {
         Serves::Created(_) => described.created(api),
+        Serves::Computed(_) => described.computed(api),
         Serves::Stored(strategy) | Serves::Kept(strategy) => {
             let written = resource.allows("create");
             described.collection(api, written);
@@ -87,19 +88,19 @@ impl Described<'_> {
         });
     }
 
+    fn computed(&self, api: &mut Api) {
+        self.lists(api, "Lists", parameter::LIST_COMPUTED, MEDIA);
+        let Paths { name, object, .. } = &self.paths;
+        let what = format!("a {}", self.definition.kind);
+        api.operations.push(self.read(&what, name, object));
+    }
+
     /// Of a resource that is stored; `written` says whether by clients.
     fn collection(&self, api: &mut Api, written: bool) {
-        let list = api.content(&Schema::list_of(&self.definition.schema));
+        self.lists(api, "Lists or watches", parameter::LIST, WATCHABLE);
         let status = api.content(&meta::status());
         let options = api.content(&meta::delete_options());
         let (kind, paths) = (self.definition.kind, &self.paths);
-        api.operations.push(Operation {
-            description: format!("Lists or watches objects of kind {kind}."),
-            parameters: parameter::LIST,
-            answer: list.clone(),
-            produces: WATCHABLE,
-            ..self.operation("get", "list", "list", &paths.name, &paths.collection)
-        });
         if written {
             let description = format!("Creates a {kind}.");
             api.operations.push(Operation { description, ..self.post(&self.kind) });
@@ -112,16 +113,31 @@ impl Described<'_> {
             answer: status,
             ..self.operation("delete", "deletecollection", "delete", &name, &paths.collection)
         });
-        if let Some(everywhere) = &paths.everywhere {
-            let name = format!("{kind}ForAllNamespaces");
-            api.operations.push(Operation {
-                description: format!("Lists or watches objects of kind {kind} in all namespaces."),
-                parameters: parameter::LIST,
-                answer: list,
-                produces: WATCHABLE,
-                ..self.operation("get", "list", "list", &name, everywhere)
-            });
-        }
+    }
+
+    /// The GETs of the collection, and of the one of all namespaces.
+    fn lists(
+        &self,
+        api: &mut Api,
+        does: &str,
+        parameters: &'static [Parameter],
+        produces: &'static [&'static str],
+    ) {
+        let answer = api.content(&Schema::list_of(&self.definition.schema));
+        let (kind, paths) = (self.definition.kind, &self.paths);
+        let everywhere = paths
+            .everywhere
+            .iter()
+            .map(|path| (path, format!("{kind}ForAllNamespaces"), " in all namespaces"));
+        let places = std::iter::once((&paths.collection, paths.name.clone(), "")).chain(everywhere);
+        let operations = places.map(|(path, name, of)| Operation {
+            description: format!("{does} objects of kind {kind}{of}."),
+            parameters,
+            answer: answer.clone(),
+            produces,
+            ..self.operation("get", "list", "list", &name, path)
+        });
+        api.operations.extend(operations);
     }
 
     fn object(&self, api: &mut Api, written: bool, deleted: Content) {

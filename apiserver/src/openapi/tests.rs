@@ -172,6 +172,16 @@ fn there_is_an_operation_for_every_verb_and_for_nothing_else() {
             "post",
             "createShopExampleV1NamespacedQuote",
         ),
+        (
+            "/apis/shop.example/v1/namespaces/{namespace}/totals",
+            "get",
+            "listShopExampleV1NamespacedTotal",
+        ),
+        (
+            "/apis/shop.example/v1/namespaces/{namespace}/totals/{name}",
+            "get",
+            "readShopExampleV1NamespacedTotal",
+        ),
         ("/apis/shop.example/v1/shops", "delete", "deleteShopExampleV1CollectionShop"),
         ("/apis/shop.example/v1/shops", "get", "listShopExampleV1Shop"),
         ("/apis/shop.example/v1/shops", "post", "createShopExampleV1Shop"),
@@ -179,6 +189,7 @@ fn there_is_an_operation_for_every_verb_and_for_nothing_else() {
         ("/apis/shop.example/v1/shops/{name}", "get", "readShopExampleV1Shop"),
         ("/apis/shop.example/v1/shops/{name}", "patch", "patchShopExampleV1Shop"),
         ("/apis/shop.example/v1/shops/{name}", "put", "replaceShopExampleV1Shop"),
+        ("/apis/shop.example/v1/totals", "get", "listShopExampleV1TotalForAllNamespaces"),
     ];
     let document = get(V3);
     let operations = operations(&document);

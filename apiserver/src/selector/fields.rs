@@ -7,8 +7,10 @@ use std::fmt;
 
 use super::ParseError;
 
-const NAME: &str = "metadata.name";
-const NAMESPACE: &str = "metadata.namespace";
+/// The field of every object that is its name.
+pub const NAME: &str = "metadata.name";
+/// The field of every object that is its namespace.
+pub const NAMESPACE: &str = "metadata.namespace";
 
 /// A conjunction of equalities and inequalities of fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

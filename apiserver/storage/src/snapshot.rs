@@ -24,8 +24,9 @@ impl Snapshot {
         Self { scope: Prefix::all(), revision, entries: OrdMap::new() }
     }
 
-    /// What a backend listed under `scope`.
-    pub(crate) fn of(scope: Prefix, list: List) -> Self {
+    /// What a backend listed under `scope`, or what somebody would have it list. Of several entries with
+    /// one key the last counts.
+    pub fn of(scope: Prefix, list: List) -> Self {
         let entries = list.entries.into_iter().map(|entry| (entry.key.clone(), entry)).collect();
         Self { scope, revision: list.revision, entries }
     }
@@ -47,12 +48,16 @@ impl Snapshot {
     }
 
     /// What was stored under `prefix`, in the order of the keys.
-    pub fn list(&self, prefix: &Prefix) -> impl Iterator<Item = &Entry> {
+    pub fn list<'a>(&'a self, prefix: &Prefix) -> impl Iterator<Item = &'a Entry> + use<'a> {
         self.list_from(prefix, prefix.as_str())
     }
 
     /// What was stored under `prefix` at `start` or after it, in the order of the keys.
-    pub fn list_from(&self, prefix: &Prefix, start: &str) -> impl Iterator<Item = &Entry> {
+    pub fn list_from<'a>(
+        &'a self,
+        prefix: &Prefix,
+        start: &str,
+    ) -> impl Iterator<Item = &'a Entry> + use<'a> {
         debug_assert!(self.scope.covers(prefix));
         let start = Bound::Included(start.max(prefix.as_str()));
         let range = (start, Bound::<&str>::Unbounded);

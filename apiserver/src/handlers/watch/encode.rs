@@ -149,22 +149,20 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let revision = stored.revision().to_string();
-        let strategy = self.resource.strategy().ok_or_else(Error::method_not_allowed)?;
         let head = ListHead { revision: &revision, ..ListHead::default() };
         head.write("Table", version.api_version(), out)?;
         // The first Table of a watch says what the columns are.
         let columns = if std::mem::replace(&mut self.columns_told, true) {
             None
         } else {
-            Some(table::columns(strategy))
+            Some(table::columns(&self.resource))
         };
         out.extend_from_slice(b",\"columnDefinitions\":");
         serde_json::to_writer(&mut *out, &columns).map_err(Error::internal)?;
         out.extend_from_slice(b",\"rows\":[");
         let rows = Rows {
-            strategy,
+            resource: &self.resource,
             api_version: version.api_version(),
-            head: self.resource.head(),
             include: self.include,
             now: self.store.environment().now(),
         };

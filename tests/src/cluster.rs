@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::authority::Authority;
@@ -130,6 +131,17 @@ impl Cluster {
         let kubectl = self.kubectl("admin")?;
         kubectl.ok(&["create", "namespace", &name])?;
         Ok(kubectl.in_namespace(name))
+    }
+
+    /// What kube-apiserver has written down of requests that it has answered.
+    ///
+    /// # Errors
+    /// When its log cannot be read.
+    pub fn audited(&self) -> Result<Vec<Value>> {
+        let log = self.audit_log()?;
+        // The last line may not be whole yet.
+        let events = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        Ok(events.filter(|event| event["stage"] == "ResponseComplete").collect())
     }
 
     /// `http://127.0.0.1:PORT` of etcd.

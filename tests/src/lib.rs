@@ -11,6 +11,7 @@ pub mod family;
 pub mod files;
 pub mod installation;
 pub mod kubectl;
+pub mod kubelet;
 pub mod load;
 pub mod process;
 pub mod replica;

@@ -193,17 +193,11 @@ impl Records for Stored {
         deployment: &'a Deployment,
     ) -> BoxFuture<'a, Result<Vec<String>, RecordError>> {
         Box::pin(async move {
-            self.store.reach(Wanted::Newest).await.map_err(record_error)?;
-            let prefix =
-                format!("{}{}/", self.manifests.definition.key_prefix(), deployment.namespace);
-            let prefix = apiserver::storage::Prefix::new(prefix)
-                .map_err(|error| RecordError::Refused(error.to_string()))?;
-            let mut own: Vec<_> = self
-                .store
-                .cache()
-                .snapshot()
-                .list(&prefix)
-                .filter_map(|entry| object(entry).ok())
+            let view = self.store.view(Wanted::Newest).await.map_err(record_error)?;
+            let definition = &self.manifests.definition;
+            let all = view.list(definition, &deployment.namespace).map_err(record_error)?;
+            let mut own: Vec<_> = all
+                .filter_map(Result::ok)
                 .filter(|object| owned(object, deployment))
                 .map(|object| {
                     (object.meta.creation_timestamp.map(|time| time.as_second()), object.meta.name)

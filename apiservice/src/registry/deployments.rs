@@ -69,6 +69,11 @@ impl Strategy for Deployments {
         }
     }
 
+    /// The collector would have to take the owner from each Manifest, and nobody may write those.
+    fn waits_for_collector(&self) -> bool {
+        false
+    }
+
     fn returns_deleted(&self) -> bool {
         true
     }

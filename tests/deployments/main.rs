@@ -1,0 +1,9 @@
+//! Deployments in a real cluster: from a configuration to objects, and back.
+
+mod conflicts;
+mod crashes;
+mod examples;
+mod many;
+mod references;
+mod rights;
+mod setting;

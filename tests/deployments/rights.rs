@@ -1,0 +1,287 @@
+//! Whoever may deploy may do no more by it than without: bob may do everything with Deployments and ConfigMaps, and
+//! nothing with Secrets.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use tests::kubectl::Kubectl;
+
+use crate::setting::{Setting, config_map, deployment, dmd, resources};
+
+/// What nobody but the administrator may read.
+const TREASURE: &str = "buried-at-sea";
+
+/// What bob may do: all of what he could need, but nothing about Secrets.
+const ROLE: &str = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"deployer"},"rules":[
+    {"apiGroups":["dm.formwork.dev"],"resources":["*"],"verbs":["*"]},
+    {"apiGroups":[""],"resources":["configmaps","services"],"verbs":["*"]}]}"#;
+
+struct Attempt {
+    /// What is tried.
+    what: &'static str,
+    /// The Deployment that is written.
+    name: &'static str,
+    spec: Value,
+    /// The verb of kubectl, and what it is given besides.
+    how: &'static [&'static str],
+}
+
+fn secret(name: &str, data: &Value) -> Value {
+    json!({ "name": name, "type": "Secret", "properties": {
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name }, "stringData": data,
+    }})
+}
+
+fn with(mut spec: Value, key: &str, value: Value) -> Value {
+    spec[key] = value;
+    spec
+}
+
+/// Everything that bob tries in a namespace where the administrator has the Secret `treasure`, and the Deployment
+/// `theirs` with the Secret `owned` and the ConfigMap `plain`.
+fn attempts() -> Vec<Attempt> {
+    let made = || secret("made", &json!({ "a": "b" }));
+    let one = |resource: Value| resources(&json!([resource]));
+    let template = |content: &str, kind: &str| json!({ "template": { "type": kind }, "imports": [{ "path": kind, "content": content }] });
+    let jinja = r#"resources: [{name: s, type: Secret, properties: {apiVersion: v1, kind: Secret, metadata: {name: made}}}]"#;
+    let python = "def GenerateConfig(c):\n  return {'resources': [{'name': 's', 'type': 'ConfigMap', 'properties': {'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 'made'}}}]}\n";
+    let reads = |path: &str| {
+        resources(&json!([
+            secret("treasure", &json!({})),
+            config_map("loot", &json!({ "v": path }))
+        ]))
+    };
+    let acquired = |resource: Value| with(one(resource), "createPolicy", "Acquire".into());
+    let root = json!({ "username": "admin", "groups": ["system:masters"] });
+    let mut requested = one(made());
+    requested["requester"] = root.clone();
+    let output = json!({ "configuration": json!({
+        "resources": [secret("treasure", &json!({}))],
+        "outputs": [{ "name": "loot", "value": "$(ref.treasure.data.v)" }],
+    }).to_string() });
+    let elsewhere = json!([{ "name": "made", "type": "Secret", "properties": {
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "made", "namespace": "default" },
+    }}]);
+    let behind = resources(&json!([config_map("front", &json!({})), {
+        "name": "made", "type": "Secret", "metadata": { "dependsOn": ["front"] },
+        "properties": { "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "made" } },
+    }]));
+    let list = json!([{ "name": "l", "type": "List", "properties": {
+        "apiVersion": "v1", "kind": "List", "metadata": { "name": "l" },
+        "items": [{ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "made" } }],
+    }}]);
+    let lying = json!([{ "name": "made", "type": "ConfigMap", "properties": {
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "made" },
+    }}]);
+    let role = json!([{ "name": "r", "type": "Role", "properties": {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": "more" },
+        "rules": [{ "apiGroups": [""], "resources": ["secrets"], "verbs": ["*"] }],
+    }}]);
+    let pod = json!([{ "name": "p", "type": "Pod", "properties": {
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p" },
+        "spec": { "containers": [{ "name": "c", "image": "i", "envFrom": [{ "secretRef": { "name": "treasure" } }] }] },
+    }}]);
+    let (create, replace): (&[&str], &[&str]) =
+        (&["create", "-f", "-"], &["apply", "--server-side", "--force-conflicts", "-f", "-"]);
+    let new = |what, name, spec| Attempt { what, name, spec, how: create };
+    let theirs = |what, spec| Attempt { what, name: "theirs", spec, how: replace };
+    vec![
+        new("make one", "b1", one(made())),
+        new("make one by a template in Jinja", "b2", template(jinja, "t.jinja")),
+        new(
+            "make one by a template in Python that calls it a ConfigMap",
+            "b3",
+            template(python, "t.py"),
+        ),
+        new("make one that a resource says is another kind", "b4", resources(&lying)),
+        new("make one in another namespace", "b5", resources(&elsewhere)),
+        new(
+            "make one by the target namespace",
+            "b6",
+            with(one(made()), "targetNamespace", "default".into()),
+        ),
+        new("make one after something that is allowed", "b7", behind),
+        new("make one in a List", "b8", resources(&list)),
+        new("name another requester", "b9", requested),
+        new(
+            "name another requester and acquire",
+            "b10",
+            with(acquired(secret("treasure", &json!({}))), "requester", root.clone()),
+        ),
+        new("acquire one", "b11", acquired(secret("treasure", &json!({ "v": "stolen" })))),
+        new("take one over", "b12", one(secret("treasure", &json!({ "v": "stolen" })))),
+        new(
+            "take over one that is another Deployment's",
+            "b13",
+            one(secret("owned", &json!({ "v": "stolen" }))),
+        ),
+        new("read one by a reference", "b14", reads("$(ref.treasure.data.v)")),
+        new("read all of one by a reference", "b15", reads("$(ref.treasure)")),
+        new("read one into an output", "b16", output.clone()),
+        new(
+            "read one by acquiring and a reference",
+            "b17",
+            with(reads("$(ref.treasure.data.v)"), "createPolicy", "Acquire".into()),
+        ),
+        new(
+            "read one by a preview",
+            "b18",
+            with(one(secret("treasure", &json!({}))), "preview", true.into()),
+        ),
+        new("read one by a preview of an output", "b19", with(output, "preview", true.into())),
+        new(
+            "read outputs of a Deployment in another namespace",
+            "b20",
+            resources(&json!([config_map(
+                "loot",
+                &json!({ "v": "$(ref.deployments/../default/x.v)" })
+            )])),
+        ),
+        new(
+            "roll back to a Manifest of another Deployment",
+            "b21",
+            json!({ "rollBackTo": "theirs-1" }),
+        ),
+        new(
+            "enforce one",
+            "b22",
+            with(one(secret("treasure", &json!({ "v": "stolen" }))), "reconcile", "Enforce".into()),
+        ),
+        new("give oneself more rights", "b23", resources(&role)),
+        new("mount one into a pod", "b24", resources(&pod)),
+        new("make one, paused, and go on later", "b25", with(one(made()), "paused", true.into())),
+        new("abandon while making", "b26", with(one(made()), "deletePolicy", "Abandon".into())),
+        theirs(
+            "prune one by dropping it from another's Deployment",
+            one(config_map("plain", &json!({}))),
+        ),
+        theirs(
+            "change one in another's Deployment",
+            resources(&json!([
+                config_map("plain", &json!({})),
+                secret("owned", &json!({ "v": "stolen" }))
+            ])),
+        ),
+        theirs(
+            "add one to another's Deployment",
+            resources(&json!([
+                config_map("plain", &json!({})),
+                secret("owned", &json!({ "v": "kept" })),
+                made()
+            ])),
+        ),
+        theirs(
+            "read one of another's Deployment",
+            resources(&json!([
+                config_map("plain", &json!({ "v": "$(ref.owned.data.v)" })),
+                secret("owned", &json!({ "v": "kept" }))
+            ])),
+        ),
+        theirs(
+            "make another's Deployment abandon it",
+            with(one(config_map("plain", &json!({}))), "deletePolicy", "Abandon".into()),
+        ),
+        theirs("roll another's Deployment back", json!({ "rollBackTo": "theirs-1" })),
+        theirs(
+            "name the owner as requester of a change",
+            with(one(config_map("plain", &json!({}))), "requester", root),
+        ),
+    ]
+}
+
+#[test]
+fn who_may_deploy_but_has_no_rights_to_secrets_gets_none() -> Result<()> {
+    let setting = Setting::new()?;
+    let admin = &setting.kubectl;
+    admin.ok_with(&["create", "-f", "-"], ROLE)?;
+    admin.ok(&["create", "rolebinding", "deployer", "--role=deployer", "--user=bob"])?;
+    let bob = setting.user("bob")?;
+    bob.until(&["get", "configmaps"], |_| true)?;
+    let literal = format!("--from-literal=v={TREASURE}");
+    admin.ok(&["create", "secret", "generic", "treasure", &literal])?;
+    let theirs = resources(&json!([
+        config_map("plain", &json!({})),
+        secret("owned", &json!({ "v": TREASURE }))
+    ]));
+    setting.apply("theirs", &theirs)?;
+    setting.await_ready("theirs")?;
+    let before = secrets(&setting)?;
+
+    let attempts = attempts();
+    assert!(attempts.len() >= 30, "{}", attempts.len());
+    for attempt in &attempts {
+        try_it(&setting, &bob, attempt).with_context(|| attempt.what)?;
+        assert_eq!(secrets(&setting)?, before, "{}", attempt.what);
+        ensure!(!visible(&bob)?.contains(TREASURE), "{}: it can be read", attempt.what);
+        ensure!(!visible(&bob)?.contains("YnVyaWVkLWF0LXNlYQ"), "{}: it can be read", attempt.what);
+        // The administrator has the last word about what is theirs, and the next attempt begins anew.
+        setting.apply("theirs", &theirs)?;
+        setting.await_ready("theirs")?;
+    }
+
+    // Paused, and then not.
+    bob.ok(&["patch", &dmd("b25"), "--type=merge", "-p", r#"{"spec":{"paused":false}}"#])?;
+    setting.await_refusal("b25", "Authorized", "Forbidden")?;
+    assert_eq!(secrets(&setting)?, before, "unpaused");
+
+    // Deleting another's Deployment does not delete what oneself may not.
+    bob.ok(&["delete", &dmd("theirs"), "--wait=false"])?;
+    let message = setting.await_refusal("theirs", "Authorized", "Forbidden")?;
+    ensure!(message.contains("bob may not delete secrets"), "{message}");
+    assert_eq!(secrets(&setting)?, before, "deleted");
+
+    // A status is nobody's to write but the server's, whatever is sent with the object.
+    let forged = json!({ "status": { "resources": [{
+        "name": "x", "apiVersion": "v1", "kind": "Secret", "resource": "secrets", "objectName": "treasure",
+        "namespace": setting.kubectl.namespace, "state": "Obsolete",
+    }]}});
+    bob.ok(&["patch", &dmd("b1"), "--type=merge", "-p", &forged.to_string()])?;
+    ensure!(
+        !setting.read(&dmd("b1"), ".status.resources")?.contains("treasure"),
+        "a status was forged"
+    );
+    Ok(())
+}
+
+/// What the Secrets of both namespaces are, but for what the cluster counts.
+fn secrets(setting: &Setting) -> Result<String> {
+    let path = "jsonpath={range .items[*]}{.metadata.name} {.metadata.uid} {.data}{\"\\n\"}{end}";
+    let mut found = setting.kubectl.ok(&["get", "secrets", "-o", path])?;
+    found.push_str(&setting.kubectl.ok(&["get", "secrets", "--namespace=default", "-o", path])?);
+    Ok(found)
+}
+
+/// Everything that bob can read, but for what the administrator has written into `theirs`.
+fn visible(bob: &Kubectl) -> Result<String> {
+    let mut all = bob.ok(&["get", "configmaps", "-o", "yaml"])?;
+    let list: Value = serde_json::from_str(&bob.ok(&["get", "dmd,dmm", "-o", "json"])?)?;
+    for object in list["items"].as_array().into_iter().flatten() {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        if !name.starts_with("theirs") {
+            all.push_str(&object.to_string());
+        }
+    }
+    let theirs: Value = serde_json::from_str(&bob.ok(&["get", &dmd("theirs"), "-o", "json"])?)?;
+    all.push_str(&theirs["status"].to_string());
+    Ok(all)
+}
+
+/// Has bob write a Deployment, and waits until it is clear what comes of it.
+fn try_it(setting: &Setting, bob: &Kubectl, attempt: &Attempt) -> Result<()> {
+    let Attempt { name, spec, how, .. } = attempt;
+    let ended = bob.run_with(how, &deployment(name, spec))?;
+    if ended.code != Some(0) {
+        return Ok(());
+    }
+    let settled = |found: &str| {
+        let found: Value = serde_json::from_str(found).unwrap_or_default();
+        let seen = found["status"]["observedGeneration"] == found["metadata"]["generation"];
+        let phase = found["status"]["phase"].as_str().unwrap_or_default();
+        seen && ["Failed", "Paused", "Deployed", "Previewed"].contains(&phase)
+    };
+    let found = setting.kubectl.until(&["get", &dmd(name), "-o", "json"], settled)?;
+    let found: Value = serde_json::from_str(&found)?;
+    let phase = found["status"]["phase"].as_str().unwrap_or_default();
+    ensure!(["Failed", "Paused"].contains(&phase), "{phase}: {found}");
+    assert_eq!(found["spec"]["requester"]["username"], "bob", "{found}");
+    Ok(())
+}

@@ -5,7 +5,9 @@ use apiserver::resource::{ApiGroup, ApiVersion};
 use processor::Dialect;
 
 use crate::engine::Engine;
-use crate::registry::{deployments, expansions, manifests, processedtemplates, templates};
+use crate::registry::{
+    deployments, expansions, manifests, processedtemplates, templates, typeinstances, types,
+};
 
 /// Every API group that is served. What has to be expanded, `engine` expands.
 pub fn groups(engine: &Engine) -> Vec<ApiGroup> {
@@ -29,7 +31,13 @@ pub fn groups(engine: &Engine) -> Vec<ApiGroup> {
         group(
             "dm.formwork.dev",
             "v1alpha1",
-            vec![deployments::resource(), expansions::resource(engine), manifests::resource()],
+            vec![
+                deployments::resource(),
+                expansions::resource(engine),
+                manifests::resource(),
+                typeinstances::resource(),
+                types::resource(),
+            ],
         ),
     ]
 }

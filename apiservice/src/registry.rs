@@ -7,6 +7,9 @@ pub mod processed;
 pub mod processedtemplates;
 pub mod schema;
 pub mod templates;
+pub mod typeinstances;
+pub mod types;
 
 mod kinds;
+mod layouts;
 mod processing;

@@ -219,6 +219,17 @@ fn users_may_do_what_their_roles_say(kubectl: &Kubectl) -> Result<()> {
         await_that(|| expanding(user), &format!("{user}: create expansions"))?;
     }
     ensure!(!expanding("view")?, "view: create expansions");
+    // What is deployed may be Secrets; of which types it is, is none.
+    let viewing = |what: &str| {
+        let (verb, resource) = what.split_once(' ').context("a verb and what")?;
+        may(kubectl, "view", &[], &format!("{verb} dm.formwork.dev/{resource} default -"))
+    };
+    for what in ["get types", "list types", "get typeinstances", "list typeinstances"] {
+        await_that(|| viewing(what), &format!("view: {what}"))?;
+    }
+    for what in ["get deployments", "list manifests", "delete types", "watch typeinstances"] {
+        ensure!(!viewing(what)?, "view: {what}");
+    }
     for group in TEMPLATES {
         let check = |user: &str, what: &str, namespace: &str| {
             let (verb, part) = what.split_once(' ').context("a verb and what")?;

@@ -2,6 +2,7 @@
 
 mod deployment;
 mod expansion;
+mod types;
 
 use apiserver::resource::Definition;
 use apiserver::schema::{Schema, meta};
@@ -9,6 +10,7 @@ use processor::Dialect;
 
 pub(super) use self::deployment::{deployment, manifest};
 pub(super) use self::expansion::{API as DEPLOYMENT_MANAGER, expansion};
+pub(super) use self::types::{type_definition, type_instance};
 
 /// The group, the version and the prefix of definition names of a dialect.
 pub(super) fn api(dialect: Dialect) -> (&'static str, &'static str, &'static str) {

@@ -4,13 +4,15 @@
 //! Warning headers go to standard error as kubectl prints them.
 
 use anyhow::{Context, anyhow, bail};
+use futures::Stream;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, header};
 use kube::Config;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use kube::core::Status;
+use kube::core::{Status, WatchEvent};
 use processor::Dialect;
+use serde_json::Value;
 
 use crate::args::Connection;
 use crate::failure::Failure;
@@ -49,7 +51,15 @@ impl Client {
     /// # Errors
     /// When there are neither, or the kubeconfig lacks what the flags name.
     pub(crate) async fn new(connection: &Connection) -> anyhow::Result<Self> {
-        let config = config(connection).await?;
+        Self::connected(connection, "--local does without one").await
+    }
+
+    /// As [`Client::new`]; `hint` says what to do where there is no kubeconfig.
+    ///
+    /// # Errors
+    /// As [`Client::new`].
+    pub(crate) async fn connected(connection: &Connection, hint: &str) -> anyhow::Result<Self> {
+        let config = config(connection, hint).await?;
         let namespace = connection.namespace.clone();
         let namespace = namespace.unwrap_or_else(|| config.default_namespace.clone());
         Self::with(config, namespace).context("setting up the connection")
@@ -149,7 +159,8 @@ impl Client {
         self.send(Method::GET, path, accept, String::new(), warnings).await
     }
 
-    async fn send(
+    /// Sends `body`, JSON if it is not empty, with `method` to `path`; gives back the body of the answer.
+    pub(crate) async fn send(
         &self,
         method: Method,
         path: &str,
@@ -165,6 +176,19 @@ impl Client {
         let request = request
             .body(Body::from(body.into_bytes()))
             .map_err(|error| Refused::Other(anyhow!("{path}: {error}")))?;
+        let (code, text) = self.exchange(request, warnings).await.map_err(Refused::Other)?;
+        if code.is_success() { Ok(text) } else { Err(Refused::Status(status(code, &text))) }
+    }
+
+    /// Sends a request; gives back the code and the body of the answer, whatever they are.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub(crate) async fn exchange(
+        &self,
+        request: Request<Body>,
+        warnings: Warnings,
+    ) -> anyhow::Result<(StatusCode, String)> {
         let response = self.inner.send(request).await.map_err(|error| self.unreachable(error))?;
         if warnings == Warnings::Print {
             print_warnings(&response);
@@ -172,12 +196,23 @@ impl Client {
         let code = response.status();
         let bytes = response.into_body().collect_bytes().await;
         let bytes = bytes.map_err(|error| self.unreachable(error))?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if code.is_success() { Ok(text) } else { Err(Refused::Status(status(code, &text))) }
+        Ok((code, String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The events of a watch at `path`, as long as the server sends any.
+    ///
+    /// # Errors
+    /// When there is no such watch.
+    pub(crate) async fn watch(
+        &self,
+        path: &str,
+    ) -> kube::Result<impl Stream<Item = kube::Result<WatchEvent<Value>>> + use<>> {
+        let request = Request::get(path).header(header::ACCEPT, JSON).body(Vec::new());
+        self.inner.request_events(request.map_err(kube::Error::HttpError)?).await
     }
 
     /// What went wrong before there was an answer, as kubectl says it.
-    fn unreachable(&self, error: kube::Error) -> Refused {
+    fn unreachable(&self, error: kube::Error) -> anyhow::Error {
         let error = anyhow::Error::new(error);
         let is_refused = error.chain().any(|cause| {
             cause
@@ -192,8 +227,20 @@ impl Client {
         } else {
             format!("Unable to connect to the server: {:#}", error.root_cause())
         };
-        Refused::Other(Failure::Several(vec![text]).into())
+        Failure::Several(vec![text]).into()
     }
+}
+
+/// The server at `url`, without credentials, and the path that is meant there. No request is made.
+///
+/// # Errors
+/// When it is no URL.
+pub(crate) fn at(url: &str) -> anyhow::Result<(Client, PathAndQuery)> {
+    let mut server = url.parse::<http::Uri>()?.into_parts();
+    let root = PathAndQuery::from_static("/");
+    let path = server.path_and_query.replace(root.clone());
+    let config = Config::new(http::Uri::from_parts(server)?);
+    Ok((Client::with(config, String::new())?, path.unwrap_or(root)))
 }
 
 /// The text at `url`, from any web server and without credentials.
@@ -201,20 +248,27 @@ impl Client {
 /// # Errors
 /// When it cannot be had; a redirection is not followed.
 pub(crate) async fn download(url: &str) -> anyhow::Result<String> {
-    let unreadable = || format!("unable to read URL {url:?}");
-    let uri: http::Uri = url.parse().with_context(unreadable)?;
-    let mut server = uri.into_parts();
-    let path = server.path_and_query.replace(PathAndQuery::from_static("/"));
-    let config = Config::new(http::Uri::from_parts(server).with_context(unreadable)?);
-    let client = Client::with(config, String::new()).with_context(unreadable)?;
-    let path = path.as_ref().map_or("/", PathAndQuery::as_str);
-    match client.get_as(path, "*/*", Warnings::Drop).await {
+    let (client, path) = at(url).with_context(|| format!("unable to read URL {url:?}"))?;
+    match client.get_as(path.as_str(), "*/*", Warnings::Drop).await {
         Ok(text) => Ok(text),
         Err(Refused::Status(status)) => {
             bail!("unable to read URL {url:?}, server reported {}", status.code)
         }
         Err(Refused::Other(error)) => Err(error),
     }
+}
+
+/// `text` as part of a path or a query, whatever is in it.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
 }
 
 /// Why a request gave no object.
@@ -235,7 +289,7 @@ impl From<Refused> for anyhow::Error {
     }
 }
 
-async fn config(connection: &Connection) -> anyhow::Result<Config> {
+async fn config(connection: &Connection, hint: &str) -> anyhow::Result<Config> {
     let kubeconfig = match &connection.kubeconfig {
         Some(path) => Kubeconfig::read_from(path),
         None => Kubeconfig::read(),
@@ -253,7 +307,7 @@ async fn config(connection: &Connection) -> anyhow::Result<Config> {
         {
             let missing = anyhow::Error::new(error);
             Config::incluster()
-                .map_err(|_| missing.context("no server is configured (--local does without one)"))
+                .map_err(|_| missing.context(format!("no server is configured ({hint})")))
         }
         Err(error) => Err(error.into()),
     }
@@ -318,6 +372,11 @@ mod tests {
     fn warnings_are_unquoted() {
         assert_eq!(warning_text(r#"299 - "unknown field \"a\"""#).unwrap(), "unknown field \"a\"");
         assert_eq!(warning_text("110 - \"stale\""), None);
+    }
+
+    #[test]
+    fn whatever_is_no_letter_is_encoded() {
+        assert_eq!(percent_encoded("a in (b,c)"), "a%20in%20%28b%2Cc%29");
     }
 
     fn refused(json: &str) -> String {

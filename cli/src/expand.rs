@@ -3,13 +3,13 @@
 //! Works without a server: the files are collected here, Jinja is rendered in this process,
 //! and Python in the worker that a server would use. With `--remote` the server does all but the collecting.
 
-mod collect;
+pub(crate) mod collect;
 mod environment;
 mod output;
 mod python3;
-mod remote;
+pub(crate) mod remote;
 mod render;
-mod report;
+pub(crate) mod report;
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};

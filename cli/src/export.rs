@@ -15,7 +15,7 @@ use processor::Dialect;
 use serde_json::{Value, json};
 
 use crate::args::{Connection, Export, ExportDialect, ExportFormat};
-use crate::client::{Client, JSON, Refused, Warnings};
+use crate::client::{Client, JSON, Refused, Warnings, percent_encoded};
 use crate::{json_text, output};
 use discovery::Resource;
 
@@ -132,18 +132,6 @@ async fn list(
             return Ok(objects);
         }
     }
-}
-
-fn percent_encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 /// What goes into the template, and what is told about the rest.
@@ -320,11 +308,6 @@ mod tests {
         let surprise = |dialect| surprise(&template("t", dialect, vec![script.clone()]), dialect);
         assert_eq!(surprise(Dialect::OpenShift), None);
         assert!(surprise(Dialect::Proposal).unwrap().contains("date"));
-    }
-
-    #[test]
-    fn selectors_are_encoded() {
-        assert_eq!(percent_encoded("a in (b,c)"), "a%20in%20%28b%2Cc%29");
     }
 
     #[test]

@@ -34,9 +34,30 @@ pub(crate) struct Collected {
 pub(crate) fn collect(text: &str, shown: &Path, folder: &Path) -> anyhow::Result<Collected> {
     let mut collector = Collector::default();
     collector.all_of(text, &Importer { shown: shown.display().to_string(), folder, prefix: "" })?;
-    let Collector { files, places } = collector;
-    let imports = imports::named(&files).map_err(|errors| anyhow!("{}", errors[0]))?;
-    Ok(Collected { imports, files, places })
+    collector.collected()
+}
+
+/// Collects the files at `paths`, with their schemas and what those import. A file is known by its path as written, or
+/// from `folder` where it lies in that.
+///
+/// # Errors
+/// As [`collect`].
+pub(crate) fn named(paths: &[String], folder: &Path) -> anyhow::Result<Collected> {
+    let mut collector = Collector::default();
+    for given in paths {
+        let path = Path::new(given).strip_prefix(folder).ok().and_then(Path::to_str);
+        let path = path.unwrap_or(given);
+        collector.file(path, path, Path::new(given))?;
+    }
+    collector.collected()
+}
+
+/// Files that were found elsewhere.
+///
+/// # Errors
+/// When two of them have one name.
+pub(crate) fn of(files: Vec<File>) -> anyhow::Result<Collected> {
+    Collector { files, places: BTreeMap::new() }.collected()
 }
 
 /// A file that names others.
@@ -56,6 +77,12 @@ struct Collector {
 }
 
 impl Collector {
+    fn collected(self) -> anyhow::Result<Collected> {
+        let Collector { files, places } = self;
+        let imports = imports::named(&files).map_err(|errors| anyhow!("{}", errors[0]))?;
+        Ok(Collected { imports, files, places })
+    }
+
     /// Everything that `text` imports, and what follows from it.
     fn all_of(&mut self, text: &str, importer: &Importer) -> anyhow::Result<()> {
         for import in imports::declared(text) {

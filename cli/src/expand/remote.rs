@@ -33,8 +33,9 @@ struct Spec<'a> {
     validate_schemas: bool,
 }
 
+/// A file as it is sent.
 #[derive(Serialize)]
-struct Import<'a> {
+pub(crate) struct Import<'a> {
     name: &'a str,
     path: &'a str,
     content: &'a str,
@@ -94,7 +95,8 @@ pub(super) async fn expand(
     Ok(Parts { resources: config.resources, layout: layout.resources, outputs })
 }
 
-fn refused(refused: Refused) -> anyhow::Error {
+/// The refusal of an expansion, with a line for every cause.
+pub(crate) fn refused(refused: Refused) -> anyhow::Error {
     match refused {
         Refused::Status(status) => match causes(&status) {
             causes if causes.is_empty() => Failure::Server(status).into(),

@@ -1,10 +1,12 @@
-//! The built binary, as kubectl runs it: `kubectl-formwork ARGS`.
+//! The built binaries, as they are called: `kubectl-formwork ARGS` by kubectl, and `dm ARGS`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails here")]
 
+mod dm;
 mod export;
 mod golden;
 mod remote;
 mod rules;
 mod run;
 mod server;
+mod transcripts;

@@ -14,6 +14,7 @@ pub(crate) struct Outcome {
 
 /// A run to be started.
 pub(crate) struct Run<'a> {
+    program: &'static str,
     args: Vec<&'a str>,
     stdin: &'a str,
     folder: PathBuf,
@@ -23,11 +24,17 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(crate) fn new(args: &[&'a str]) -> Self {
         Run {
+            program: env!("CARGO_BIN_EXE_kubectl-formwork"),
             args: args.to_vec(),
             stdin: "",
             folder: PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests"),
             kubeconfig: None,
         }
+    }
+
+    /// The other program.
+    pub(crate) fn dm(args: &[&'a str]) -> Self {
+        Run { program: env!("CARGO_BIN_EXE_dm"), ..Run::new(args) }
     }
 
     pub(crate) fn stdin(mut self, text: &'a str) -> Self {
@@ -48,10 +55,12 @@ impl<'a> Run<'a> {
     /// Runs it in an environment without any server unless a kubeconfig was given.
     pub(crate) fn go(self) -> Outcome {
         let nowhere = self.folder.join("no-kubeconfig");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_kubectl-formwork"))
+        let mut child = Command::new(self.program)
             .args(&self.args)
             .current_dir(&self.folder)
             .env_remove("KUBERNETES_SERVICE_HOST")
+            .env_remove("GITHUB_API_TOKEN")
+            .env_remove("GITHUB_USERNAME")
             .env("HOME", &nowhere)
             .env("KUBECONFIG", self.kubeconfig.unwrap_or(nowhere))
             .stdin(Stdio::piped())

@@ -3,7 +3,7 @@
 //! It speaks just enough HTTP/1.1 for one request a connection. That the real server gives such
 //! answers is shown where the real server is tested.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -25,6 +25,9 @@ pub(crate) struct Answer {
     warning: Option<&'static str>,
     body: String,
 }
+
+/// What requests get, by method and path.
+type Answers = HashMap<String, VecDeque<Answer>>;
 
 /// The server, and a kubeconfig that leads to it with namespace `here`.
 pub(crate) struct Server {
@@ -50,10 +53,14 @@ impl Answer {
 }
 
 impl Server {
-    /// Serves `answers` by method and path; anything else is 404 and no Status.
+    /// Serves `answers` by method and path, those of one path one after the other and the last again and again. What
+    /// has none is answered as `*`, or else with 404 and no Status.
     pub(crate) fn start(answers: &[(&str, Answer)]) -> Self {
-        let answers: HashMap<String, Answer> =
-            answers.iter().map(|(line, answer)| ((*line).to_owned(), answer.clone())).collect();
+        let mut queues = Answers::new();
+        for (line, answer) in answers {
+            queues.entry((*line).to_owned()).or_default().push_back(answer.clone());
+        }
+        let mut answers = queues;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -61,7 +68,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 // A connection that ends early is the client's business.
-                let _ = serve(&stream.unwrap(), &answers, &log);
+                let _ = serve(&stream.unwrap(), &mut answers, &log);
             }
         });
         let folder = tempfile::tempdir().unwrap();
@@ -88,11 +95,7 @@ impl Server {
 }
 
 /// Reads one request, notes it and answers it.
-fn serve(
-    stream: &TcpStream,
-    answers: &HashMap<String, Answer>,
-    log: &Mutex<Vec<Received>>,
-) -> Option<()> {
+fn serve(stream: &TcpStream, answers: &mut Answers, log: &Mutex<Vec<Received>>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
     reader.read_line(&mut first).ok()?;
@@ -111,7 +114,12 @@ fn serve(
     let body = String::from_utf8(body).ok()?;
     log.lock().unwrap().push(Received { line: line.clone(), body });
     let missing = Answer::status(404, "404 page not found");
-    let answer = answers.get(&line).unwrap_or(&missing);
+    let line = if answers.contains_key(&line) { &line } else { "*" };
+    let answer = match answers.get_mut(line) {
+        Some(queue) if queue.len() > 1 => queue.pop_front()?,
+        Some(queue) => queue.front()?.clone(),
+        None => missing,
+    };
     let warning = answer.warning.map(|text| format!("Warning: 299 - \"{text}\"\r\n"));
     let head = format!(
         "HTTP/1.1 {} X\r\nContent-Type: application/json\r\nConnection: close\r\n{}Content-Length: {}\r\n\r\n",

@@ -15,6 +15,8 @@ use deployer::{Changed, Cluster, Controller, Deployer, Kube};
 use futures::StreamExt as _;
 use kube::Client;
 use kube::runtime::events::{Recorder, Reporter};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use self::absent::Absent;
 use self::expand::Expansions;
@@ -33,6 +35,22 @@ pub(crate) struct Deployments {
     resource: Arc<Resource>,
     deployer: Deployer,
     lease: Option<Lease>,
+}
+
+/// Deployments being carried out.
+pub(crate) struct Running {
+    stop: Arc<Notify>,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    /// Ends what is under way, which goes on where another begins, and lets another replica begin.
+    pub(crate) async fn stop(self) {
+        self.stop.notify_one();
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "carrying out deployments ended by itself");
+        }
+    }
 }
 
 /// The cluster that is deployed to.
@@ -64,8 +82,24 @@ impl Deployments {
         Self { store: store.clone(), resource: deployments, deployer, lease }
     }
 
+    /// Begins to carry them out, whenever this replica is the one that does.
+    pub(crate) fn start(self) -> Running {
+        let stop = Arc::new(Notify::new());
+        let stopped = stop.clone();
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                () = stopped.notified() => {}
+                () = self.run() => {}
+            }
+            if let Some(lease) = &self.lease {
+                lease.release().await;
+            }
+        });
+        Running { stop, task }
+    }
+
     /// Carries them out for as long as this replica is the one that does.
-    pub(crate) async fn run(self) {
+    async fn run(&self) {
         let Some(lease) = &self.lease else { return self.lead().await };
         loop {
             lease.acquire().await;

@@ -144,7 +144,7 @@ impl<'a> Foundation<'a> {
         let (stop, stop_at_once) = signals::stop().context("listen to signals")?;
         let compat =
             self.compat.map(|listener| compat::Serving::start(listener, self.engine.clone()));
-        let deployments = tokio::spawn(deployments.run());
+        let deployments = deployments.start();
         tracing::info!("serving on https://{}", listener.local_addr()?);
         Server::new(chain, certificate)
             .shutdown_delay(self.serve.shutdown_delay_duration)
@@ -152,7 +152,7 @@ impl<'a> Foundation<'a> {
             .serve(listener, stop)
             .await
             .context("serve")?;
-        deployments.abort();
+        deployments.stop().await;
         if let Some(compat) = compat {
             compat.stop().await;
         }

@@ -71,6 +71,24 @@ impl Lease {
         }
     }
 
+    /// Gives it back, if this replica holds it, so that another need not wait until it expires.
+    pub(crate) async fn release(&self) {
+        let released = async {
+            let Some(mut lease) = self.api.get_opt(&self.name).await? else { return Ok(()) };
+            let record = lease.spec.get_or_insert_default();
+            if record.holder_identity.as_ref() == Some(&self.identity) {
+                record.holder_identity = Some(String::new());
+                self.api.replace(&self.name, &PostParams::default(), &lease).await?;
+            }
+            Ok::<_, kube::Error>(())
+        };
+        match timeout(RETRY, released).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::info!(%error, "the lease was not given back"),
+            Err(_) => tracing::info!("the lease was not given back: no answer"),
+        }
+    }
+
     /// Takes or renews it, unless another holds it.
     async fn try_acquire(&self, seen: &mut Seen) -> Result<bool> {
         let now = MicroTime(Timestamp::now());

@@ -8,6 +8,18 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+/// What a server was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The path, with the query.
+    pub path: String,
+    /// The headers; their names are in lower case.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// A code with its phrase, and a body.
+pub type Answer = (&'static str, String);
+
 /// A server of files. It serves as long as the process lives, one request on each connection.
 #[derive(Clone, Debug)]
 pub struct Files {
@@ -32,17 +44,35 @@ impl Files {
         delay: Duration,
         files: impl FnOnce(&str) -> Vec<(&'a str, String)>,
     ) -> Result<Self> {
+        Self::serve_by(|host| {
+            let files = files(host).into_iter();
+            let files: BTreeMap<_, _> = files.map(|(path, text)| (path.to_owned(), text)).collect();
+            move |asked: &Asked| {
+                std::thread::sleep(delay);
+                match files.get(&asked.path) {
+                    Some(text) => ("200 OK", text.clone()),
+                    None => ("404 Not Found", String::new()),
+                }
+            }
+        })
+    }
+
+    /// Serves whatever `answers` makes of the server's own address.
+    ///
+    /// # Errors
+    /// As [`Files::serve`].
+    pub fn serve_by<A>(answers: impl FnOnce(&str) -> A) -> Result<Self>
+    where
+        A: Fn(&Asked) -> Answer + Send + Sync + 'static,
+    {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let served = Self { address: listener.local_addr()?, asked: Arc::default() };
-        let files = files(&served.host());
-        let files: BTreeMap<String, String> =
-            files.into_iter().map(|(path, text)| (path.to_owned(), text)).collect();
-        let (files, asked) = (Arc::new(files), served.asked.clone());
+        let (answers, log) = (Arc::new(answers(&served.host())), served.asked.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (files, asked) = (files.clone(), asked.clone());
+                let (answers, log) = (answers.clone(), log.clone());
                 // Whoever asks and goes away is no error of this server.
-                std::thread::spawn(move || answer(stream, &files, &asked, delay));
+                std::thread::spawn(move || answer(stream, &*answers, &log));
             }
         });
         Ok(served)
@@ -66,21 +96,19 @@ impl Files {
 
 fn answer(
     mut stream: TcpStream,
-    files: &BTreeMap<String, String>,
-    asked: &Mutex<Vec<String>>,
-    delay: Duration,
+    answers: &impl Fn(&Asked) -> Answer,
+    log: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let lines = BufReader::new(stream.try_clone()?).lines();
     let head: Vec<String> =
         lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
     let request = head.first().map(String::as_str).unwrap_or_default();
-    let path = request.split(' ').nth(1).unwrap_or_default();
-    asked.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
-    std::thread::sleep(delay);
-    let (code, body) = match files.get(path) {
-        Some(text) => ("200 OK", text.as_str()),
-        None => ("404 Not Found", ""),
-    };
+    let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+    log.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+    let headers = head.iter().skip(1).filter_map(|line| line.split_once(": "));
+    let headers =
+        headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
+    let (code, body) = answers(&Asked { path, headers });
     let length = body.len();
     write!(stream, "HTTP/1.1 {code}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
 }

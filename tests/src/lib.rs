@@ -9,6 +9,7 @@ pub mod cluster;
 pub mod corpus;
 pub mod family;
 pub mod files;
+pub mod github;
 pub mod installation;
 pub mod kubectl;
 pub mod kubelet;

@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use ::tests::files::Files;
+use ::tests::github::{self, Repository};
 use ::tests::kubectl::Kubectl;
 use ::tests::process::program;
 use ::tests::server::Server;
@@ -124,18 +125,16 @@ fn nothing_is_fetched_unless_it_is_allowed() -> Result<()> {
 
 #[test]
 fn a_template_of_a_registry_comes_in_the_highest_patch_of_its_version() -> Result<()> {
-    let listing = |entries: &[(&str, &str)]| {
-        let entry = |(name, kind): &(&str, &str)| json!({ "name": name, "type": kind });
-        Value::from_iter(entries.iter().map(entry)).to_string()
-    };
-    let versions = [("v1", "dir"), ("v1.0.2", "dir"), ("v1.1", "dir"), ("README.md", "file")];
-    let of = |path: &str| format!("/repos/somebody/registry/contents/web/{path}");
-    let files = Files::serve(&[
-        (of("inner").as_str(), listing(&versions)),
-        (&of("inner/v1.0.2"), listing(&[("inner.jinja", "file"), ("inner.jinja.schema", "file")])),
-        (&of("inner/v1.0.2/inner.jinja"), INNER.to_owned()),
-        (&of("inner/v1.0.2/inner.jinja.schema"), INNER_SCHEMA.to_owned()),
-    ])?;
+    let files = github::serve([(
+        "somebody/registry",
+        Repository::new([
+            ("web/inner/README.md", ""),
+            ("web/inner/v1/inner.jinja", ""),
+            ("web/inner/v1.0.2/inner.jinja", INNER),
+            ("web/inner/v1.0.2/inner.jinja.schema", INNER_SCHEMA),
+            ("web/inner/v1.1/inner.jinja", ""),
+        ]),
+    )])?;
     let server = Server::start_with(&[
         "--template-allowed-hosts=github.com",
         "--template-allow-private-addresses",

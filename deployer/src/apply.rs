@@ -8,7 +8,9 @@
 use serde_json::Value;
 
 use crate::authorize::Authorized;
-use crate::cluster::{Apply, Cluster, ClusterError, Verb};
+use crate::cluster::{Apply, ClusterError, Verb};
+use crate::deployer::Pass;
+use crate::late;
 use crate::plan::{Owner, Placed, Planned, owner};
 use crate::types::{CreatePolicy, Deployment};
 use crate::values::Unknown;
@@ -44,41 +46,61 @@ pub(crate) fn manager(deployment: &Deployment) -> String {
     format!("formwork-{}", deployment.uid)
 }
 
-/// Applies the object of a resource, whose references are replaced, and answers it as it is then.
+/// Applies the object of a resource, whose references are replaced, and answers it as it is then, and
+/// whether it was made.
 pub(crate) async fn apply(
-    cluster: &dyn Cluster,
+    pass: &Pass<'_>,
     authorized: &Authorized,
-    deployment: &Deployment,
     planned: &Planned,
     resource: &Value,
-) -> Result<Value, Fault> {
-    let target = &planned.target;
-    let policy = deployment.spec.create_policy;
+) -> Result<(Value, bool), Fault> {
+    let (target, cluster, deployment) = (&planned.target, pass.cluster(), &pass.deployment);
     let manager = manager(deployment);
     let mut last = ClusterError::Conflict(String::new());
     for _ in 0..ATTEMPTS {
         let live = cluster.get(authorized.user(Verb::Get, target)?, target).await?;
-        let object = Placed::new(resource, &planned.name, target, deployment);
-        let (object, force) = match &live {
-            None if policy == CreatePolicy::Acquire => return Err(Fault::Absent),
-            None => {
-                authorized.user(Verb::Create, target)?;
-                (object, false)
-            }
-            Some(live) => match owner(live, &deployment.uid) {
-                Owner::Other(name) => return Err(Fault::Owned(name)),
-                _ if live["metadata"]["deletionTimestamp"].is_string() => {
-                    return Err(Fault::Waiting("it is being deleted".to_owned()));
-                }
-                Owner::Us | Owner::Nobody => (object.over(live), true),
-            },
-        };
+        let object = prepared(deployment, planned, resource, live.as_ref())?;
+        let force = live.is_some();
+        if !force {
+            authorized.user(Verb::Create, target)?;
+        }
         let apply = Apply { object: &object.0, manager: &manager, force, dry_run: false };
         match cluster.apply(authorized.user(Verb::Patch, target)?, target, apply).await {
-            Ok(applied) => return Ok(applied),
+            Ok(applied) => return Ok((applied, !force)),
+            // The other may be one of us, who carries out what was asked for since.
+            Err(ClusterError::Conflict(why)) if !late::is_current(pass).await => {
+                return Err(Fault::Waiting(why));
+            }
             Err(conflict @ ClusterError::Conflict(_)) => last = conflict,
+            // What an earlier wave has made may not be served yet.
+            Err(ClusterError::NotFound(why)) if planned.wave > 0 => {
+                return Err(Fault::Waiting(why));
+            }
             Err(error) => return Err(error.into()),
         }
     }
     Err(last.into())
+}
+
+/// The object as it is applied, if that may be: over what is there, if anything is.
+pub(crate) fn prepared(
+    deployment: &Deployment,
+    planned: &Planned,
+    resource: &Value,
+    live: Option<&Value>,
+) -> Result<Placed, Fault> {
+    let object = Placed::new(resource, &planned.name, &planned.target, deployment);
+    let Some(live) = live else {
+        return match deployment.spec.create_policy {
+            CreatePolicy::Acquire => Err(Fault::Absent),
+            CreatePolicy::CreateOrAcquire => Ok(object),
+        };
+    };
+    match owner(live, &deployment.uid) {
+        Owner::Other(name) => Err(Fault::Owned(name)),
+        _ if live["metadata"]["deletionTimestamp"].is_string() => {
+            Err(Fault::Waiting("it is being deleted".to_owned()))
+        }
+        Owner::Us | Owner::Nobody => Ok(object.over(live)),
+    }
 }

@@ -9,7 +9,7 @@ use futures::FutureExt as _;
 
 use crate::cluster::{Access, Cluster, ClusterError, Target, Verb};
 use crate::together::together;
-use crate::types::{CreatePolicy, Requester};
+use crate::types::{CreatePolicy, DeletePolicy, Requester};
 
 /// How many refusals are told.
 const TOLD: usize = 20;
@@ -51,13 +51,25 @@ impl Changes {
     }
 
     /// Objects are read, and then deleted.
-    pub(crate) fn delete<'a>(self, targets: impl IntoIterator<Item = &'a Target>) -> Self {
+    fn delete<'a>(self, targets: impl IntoIterator<Item = &'a Target>) -> Self {
         self.all(targets, &[Verb::Get, Verb::Delete])
     }
 
     /// Objects are read, and taken from their owner.
-    pub(crate) fn abandon<'a>(self, targets: impl IntoIterator<Item = &'a Target>) -> Self {
+    fn abandon<'a>(self, targets: impl IntoIterator<Item = &'a Target>) -> Self {
         self.all(targets, &[Verb::Get, Verb::Patch])
+    }
+
+    /// Objects are deleted or abandoned.
+    pub(crate) fn give_up<'a>(
+        self,
+        targets: impl IntoIterator<Item = &'a Target>,
+        policy: DeletePolicy,
+    ) -> Self {
+        match policy {
+            DeletePolicy::Delete => self.delete(targets),
+            DeletePolicy::Abandon => self.abandon(targets),
+        }
     }
 
     /// Objects are read.

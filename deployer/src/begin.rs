@@ -5,14 +5,12 @@
 
 use expansion::Expanded;
 
-use crate::authorize::Changes;
+use crate::authorize::{Changes, authorize};
 use crate::cluster::Target;
 use crate::deployer::{Next, Pass, Step};
 use crate::plan::Plan;
 use crate::resolve::Resolved;
-use crate::types::{
-    Configuration, DeletePolicy, Kind, Manifest, Operation, Phase, Resource, State, Truth,
-};
+use crate::types::{Configuration, Kind, Manifest, Operation, Phase, Resource, State, Truth};
 use crate::{history, preview, time};
 
 /// How often it is looked whether another Deployment is ready.
@@ -62,6 +60,12 @@ async fn begin(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
 /// Waits for the Deployments that this one depends on.
 async fn dependencies(pass: &mut Pass<'_>) -> Step<()> {
     let names = pass.deployment.spec.depends_on.clone();
+    let namespace = &pass.deployment.namespace;
+    let others: Vec<_> = names.iter().map(|name| own("Deployment", namespace, name)).collect();
+    let (user, reads) = (&pass.deployment.spec.requester, Changes::default().read(&others));
+    if let Err(denied) = authorize(pass.cluster(), user, reads).await {
+        return pass.denied(denied).await;
+    }
     for name in names {
         let namespace = &pass.deployment.namespace;
         let other = pass.deployer.records.deployment(namespace, &name).await?;
@@ -122,6 +126,9 @@ async fn plan(pass: &mut Pass<'_>, expanded: &Expanded) -> Step<Plan> {
 /// An earlier Manifest, as a new one. Its plan is that of then: a kind that is gone since is found out
 /// when it is applied.
 async fn earlier(pass: &mut Pass<'_>, name: &str) -> Step<Manifest> {
+    // A preview would show what is in it.
+    let read = Changes::default().read([&own("Manifest", &pass.deployment.namespace, name)]);
+    pass.authorize(read).await?;
     let found = pass.deployer.records.manifest(&pass.deployment, name).await?;
     let Some(earlier) = found else {
         let message = format!("spec.rollBackTo: this Deployment has no Manifest {name}");
@@ -140,21 +147,21 @@ pub(crate) fn changes(pass: &Pass<'_>, plan: &Plan) -> Changes {
     let old = pass.status.resources.iter().map(|resource| &resource.target);
     let obsolete = old.filter(|old| !targets().any(|target| target.is(old)));
     let spec = &pass.deployment.spec;
+    let namespace = &pass.deployment.namespace;
     let deployments: Vec<_> =
-        plan.deployments.iter().map(|name| other(&pass.deployment.namespace, name)).collect();
-    let changes = Changes::default().apply(targets(), spec.create_policy).read(&deployments);
-    match spec.delete_policy {
-        DeletePolicy::Delete => changes.delete(obsolete),
-        DeletePolicy::Abandon => changes.abandon(obsolete),
-    }
+        plan.deployments.iter().map(|name| own("Deployment", namespace, name)).collect();
+    Changes::default()
+        .apply(targets(), spec.create_policy)
+        .read(&deployments)
+        .give_up(obsolete, spec.delete_policy)
 }
 
-/// Another Deployment, as reviews speak of it.
-pub(crate) fn other(namespace: &str, name: &str) -> Target {
+/// A Deployment or a Manifest, as reviews speak of it.
+pub(crate) fn own(kind: &str, namespace: &str, name: &str) -> Target {
     Target {
         api_version: "dm.formwork.dev/v1alpha1".to_owned(),
-        kind: "Deployment".to_owned(),
-        resource: "deployments".to_owned(),
+        kind: kind.to_owned(),
+        resource: format!("{}s", kind.to_lowercase()),
         namespace: namespace.to_owned(),
         object_name: name.to_owned(),
     }

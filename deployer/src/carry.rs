@@ -7,6 +7,8 @@ use jiff::SignedDuration;
 
 use crate::authorize::Authorized;
 use crate::deployer::{Next, Pass, Step};
+use crate::late::Act;
+use crate::plan::{Of, Reference};
 use crate::readiness::{Readiness, readiness};
 use crate::together::together;
 use crate::types::{Kind, Manifest, Phase, Resource, State, Truth};
@@ -25,6 +27,9 @@ pub(crate) async fn carry_out(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<
     prune::prune(pass).await?;
     work.finish(pass).await
 }
+
+/// What became of an object that was applied.
+const LOST: &str = "it was deleted or taken by somebody else";
 
 /// What a pass has at hand.
 struct Work<'a> {
@@ -45,24 +50,26 @@ impl Work<'_> {
             let changes = begin::changes(pass, &self.manifest.plan);
             self.authorized = Some(pass.authorize(changes).await?);
         }
-        let authorized = self.authorized.as_ref().expect("it was made above");
         let planned = &self.manifest.plan.resources;
         let references = members.iter().flat_map(|&at| &planned[at].references);
-        self.values.gather(pass, authorized, references).await?;
+        self.gather(pass, references).await?;
 
-        let (cluster, deployment) = (pass.cluster(), &pass.deployment);
+        let authorized = self.authorized.as_ref().expect("it was made above");
+        let reader = &*pass;
         let (values, configuration) = (&self.values, &self.manifest.expanded_config);
         let one = async |at: usize| {
             let planned = &planned[at];
             let resource = values.replaced(&planned.references, &configuration.resources[at])?;
-            apply::apply(cluster, authorized, deployment, planned, &resource).await
+            apply::apply(reader, authorized, planned, &resource).await
         };
         let applied = together(members.iter().map(|at| one(*at).boxed())).await;
         for (at, applied) in members.into_iter().zip(applied) {
             let resource = &mut pass.status.resources[at];
             match applied {
-                Ok(live) => {
+                Ok((live, made)) => {
                     resource.uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+                    let (target, uid) = (resource.target.clone(), resource.uid.clone());
+                    pass.acts.push(Act { target, uid, made });
                     (resource.state, resource.error) = (State::Applied, None);
                     self.values.know(at, live);
                 }
@@ -78,6 +85,29 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Reads what references are about. What was ready and is gone since is applied again first.
+    async fn gather<'r>(
+        &mut self,
+        pass: &mut Pass<'_>,
+        references: impl Iterator<Item = &'r Reference> + Clone,
+    ) -> Step<()> {
+        self.values.gather(pass, references.clone()).await?;
+        let mut lost = false;
+        for reference in references {
+            let Of::Resource(at) = reference.of else { continue };
+            let resource = &mut pass.status.resources[at];
+            if resource.state == State::Ready && !self.values.is_ours(at, &pass.deployment) {
+                lost = true;
+                (resource.state, resource.error) = (State::Pending, Some(LOST.to_owned()));
+            }
+        }
+        if lost {
+            pass.save().await?;
+            return Err(Next::After(patience(elapsed(pass))));
+        }
+        Ok(())
+    }
+
     /// Finds out which of a wave are ready.
     async fn observe(&mut self, pass: &mut Pass<'_>, wave: usize) -> Step<()> {
         let applied = |resource: &Resource| resource.state == State::Applied;
@@ -87,8 +117,9 @@ impl Work<'_> {
         self.values.read(pass, unseen.into_iter()).await?;
         for at in members {
             let resource = &mut pass.status.resources[at];
-            (resource.state, resource.error) = match self.values.live(at) {
-                None => (State::Pending, Some("it was deleted by somebody else".to_owned())),
+            let ours = self.values.is_ours(at, &pass.deployment);
+            (resource.state, resource.error) = match self.values.live(at).filter(|_| ours) {
+                None => (State::Pending, Some(LOST.to_owned())),
                 Some(live) => match readiness(live) {
                     Readiness::Ready => (State::Ready, None),
                     Readiness::InProgress(why) => (State::Applied, Some(why)),
@@ -103,10 +134,12 @@ impl Work<'_> {
     async fn progress(&mut self, pass: &mut Pass<'_>, wave: usize) -> Step<()> {
         let members = self.members(pass, wave, |resource| resource.state != State::Ready);
         let resources = &pass.status.resources[..self.manifest.plan.resources.len()];
-        let done = resources.iter().filter(|resource| resource.state == State::Ready).count();
+        let undone = resources.iter().filter(|resource| resource.state != State::Ready);
+        let done = resources.len() - undone.clone().count();
+        let first = undone.map(|resource| resource.wave).min();
         if let Some(operation) = &mut pass.status.operation {
             operation.done = done;
-            operation.wave = if members.is_empty() { wave + 1 } else { wave };
+            operation.wave = first.unwrap_or(operation.waves);
         }
         if members.is_empty() {
             return pass.save().await;
@@ -122,8 +155,7 @@ impl Work<'_> {
             pass.fail("Applied", "Failed", &failures.join("\n")).await?;
             return Err(Next::Retry);
         }
-        let elapsed = elapsed(pass);
-        if elapsed > SignedDuration::from_secs(pass.deployment.spec.timeout()) {
+        if is_over(pass) {
             pass.fail("Applied", "Timeout", &message).await?;
             return Err(Next::Retry);
         }
@@ -131,20 +163,21 @@ impl Work<'_> {
         pass.set("Applied", Truth::False, "Waiting", &message);
         pass.set("Ready", Truth::False, "Waiting", &message);
         pass.save().await?;
-        Err(Next::After(patience(elapsed)))
+        Err(Next::After(patience(elapsed(pass))))
     }
 
     /// All is applied and nothing is left over.
     async fn finish(&mut self, pass: &mut Pass<'_>) -> Step<Next> {
         let outputs = &self.manifest.plan.outputs;
         if outputs.iter().any(|output| !output.references.is_empty()) {
-            let changes = begin::changes(pass, &self.manifest.plan);
-            let authorized = pass.authorize(changes).await?;
-            let references = outputs.iter().flat_map(|output| &output.references);
-            self.values.gather(pass, &authorized, references).await?;
+            self.gather(pass, outputs.iter().flat_map(|output| &output.references)).await?;
         }
         match self.values.outputs(outputs) {
             Ok(outputs) => pass.status.outputs = outputs,
+            Err(Unknown(why)) if is_over(pass) => {
+                pass.fail("Ready", "Timeout", &why).await?;
+                return Err(Next::Retry);
+            }
             Err(Unknown(why)) => {
                 pass.set("Ready", Truth::False, "Waiting", &why);
                 pass.save().await?;
@@ -158,8 +191,9 @@ impl Work<'_> {
         }
         pass.set("Ready", Truth::True, "Deployed", "");
         pass.set("Drifted", Truth::False, "AsApplied", "");
+        // Before it is written that all is done: nobody would come back for it.
+        history::shorten(pass, &self.manifest.name).await?;
         pass.save().await?;
-        history::shorten(pass).await?;
         let reason = match pass.status.operation.as_ref().map(|operation| operation.kind) {
             Some(Kind::Create) => "Created",
             Some(Kind::Rollback) => "RolledBack",
@@ -183,6 +217,11 @@ pub(crate) fn elapsed(pass: &Pass<'_>) -> SignedDuration {
     let began = pass.status.operation.as_ref();
     let began = began.and_then(|operation| time::read(&operation.start_time));
     began.map_or(SignedDuration::ZERO, |began| pass.now.duration_since(began))
+}
+
+/// Whether the operation has been going on for longer than it may.
+pub(crate) fn is_over(pass: &Pass<'_>) -> bool {
+    elapsed(pass) > SignedDuration::from_secs(pass.deployment.spec.timeout())
 }
 
 /// How long to wait for objects that are not ready: what takes long is looked at less often.

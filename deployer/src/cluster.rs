@@ -172,13 +172,10 @@ impl Target {
 
     /// Whether both are the same object, in whatever version of its group.
     pub fn is(&self, other: &Self) -> bool {
-        let of = |target: &Self| {
-            let (group, _) = target.group_version();
-            (group.to_owned(), target.resource.clone())
-        };
-        of(self) == of(other)
+        self.object_name == other.object_name
             && self.namespace == other.namespace
-            && self.object_name == other.object_name
+            && self.resource == other.resource
+            && self.group_version().0 == other.group_version().0
     }
 }
 

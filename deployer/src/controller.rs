@@ -5,9 +5,10 @@
 
 mod queue;
 
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 
-use futures::{Stream, StreamExt as _};
+use futures::{FutureExt as _, Stream, StreamExt as _};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -56,7 +57,12 @@ impl Controller {
             {
                 let deployer = self.deployer.clone();
                 passes.spawn(async move {
-                    let (next, version) = deployer.pass(&key.namespace, &key.name, known).await;
+                    let pass = deployer.pass(&key.namespace, &key.name, known);
+                    // A Deployment that breaks us must not be the end of the others.
+                    let (next, version) = match AssertUnwindSafe(pass).catch_unwind().await {
+                        Ok(done) => done,
+                        Err(_) => (Next::Retry, None),
+                    };
                     Done { key, next, version }
                 });
             }

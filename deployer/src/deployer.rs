@@ -11,9 +11,10 @@ use jiff::Timestamp;
 
 use crate::authorize::{Authorized, Changes, Denied, authorize};
 use crate::cluster::Cluster;
+use crate::late::{self, Act};
 use crate::records::{RecordError, Records};
 use crate::resolve::Expand;
-use crate::types::{Deployment, Phase, Status, Truth};
+use crate::types::{Deployment, Phase, Status, Truth, keep_times};
 use crate::{begin, carry, remove, watch};
 
 /// When to come again.
@@ -72,6 +73,9 @@ impl Deployer {
         }
         let mut pass = Pass::new(self, deployment);
         let next = pass.go().await.unwrap_or_else(|next| next);
+        if next == Next::Again {
+            late::take_back(&pass).await;
+        }
         (next, Some(pass.deployment.resource_version))
     }
 }
@@ -82,12 +86,14 @@ pub(crate) struct Pass<'a> {
     pub(crate) deployment: Deployment,
     pub(crate) status: Status,
     pub(crate) now: Timestamp,
+    /// What this pass has done.
+    pub(crate) acts: Vec<Act>,
 }
 
 impl<'a> Pass<'a> {
     fn new(deployer: &'a Deployer, deployment: Deployment) -> Self {
         let (status, now) = (deployment.status.clone(), (deployer.clock)());
-        Self { deployer, deployment, status, now }
+        Self { deployer, deployment, status, now, acts: Vec::new() }
     }
 
     async fn go(&mut self) -> Step<Next> {
@@ -124,6 +130,7 @@ impl<'a> Pass<'a> {
     /// Writes the status, unless it is as it was.
     pub(crate) async fn save(&mut self) -> Step<()> {
         self.status.observed_generation = self.deployment.generation;
+        keep_times(&mut self.status.conditions, &self.deployment.status.conditions);
         if self.status == self.deployment.status {
             return Ok(());
         }
@@ -135,7 +142,7 @@ impl<'a> Pass<'a> {
 
     /// Notes that something failed, which is what a condition says: it is not so, and why.
     pub(crate) async fn fail(&mut self, kind: &str, reason: &str, message: &str) -> Step<()> {
-        let known = self.status.condition(kind).is_some_and(|condition| {
+        let known = self.deployment.status.condition(kind).is_some_and(|condition| {
             condition.status == Truth::False && condition.message == message
         });
         self.set(kind, Truth::False, reason, message);
@@ -151,21 +158,23 @@ impl<'a> Pass<'a> {
 
     /// Has changes reviewed. The condition `Authorized` says what came of it.
     pub(crate) async fn authorize(&mut self, changes: Changes) -> Step<Authorized> {
-        let user = self.deployment.spec.requester.clone();
-        match authorize(self.cluster(), &user, changes).await {
+        match authorize(self.cluster(), &self.deployment.spec.requester, changes).await {
             Ok(authorized) => {
                 self.set("Authorized", Truth::True, "Allowed", "");
                 Ok(authorized)
             }
-            Err(Denied::Forbidden(refusals)) => {
-                self.fail("Authorized", "Forbidden", &refusals.join("\n")).await?;
-                Err(Next::Retry)
-            }
-            Err(Denied::Cluster(error)) => {
-                self.fail("Authorized", error.reason(), &error.to_string()).await?;
-                Err(Next::Retry)
-            }
+            Err(denied) => self.denied(denied).await,
         }
+    }
+
+    /// Notes that changes may not be made, or that nobody could say whether they may.
+    pub(crate) async fn denied<T>(&mut self, denied: Denied) -> Step<T> {
+        let reason = match &denied {
+            Denied::Forbidden(_) => "Forbidden",
+            Denied::Cluster(error) => error.reason(),
+        };
+        self.fail("Authorized", reason, &denied.to_string()).await?;
+        Err(Next::Retry)
     }
 
     async fn pause(&mut self) -> Step<Next> {

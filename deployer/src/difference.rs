@@ -1,4 +1,4 @@
-//! How an object changes, as a unified diff of YAML. Values of Secrets are not shown, only whether they
+//! How an object changes, as a unified diff of JSON. Values of Secrets are not shown, only whether they
 //! change.
 
 use serde_json::{Value, json};
@@ -6,6 +6,9 @@ use similar::TextDiff;
 
 /// As many bytes of one difference are kept.
 const LONGEST: usize = 16 << 10;
+
+const LAST_APPLIED: &str =
+    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 
 /// The difference; empty if there is none.
 pub(crate) fn between(before: Option<&Value>, after: Option<&Value>) -> String {
@@ -45,32 +48,31 @@ fn masked(mut old: Value, mut new: Value) -> (Value, Value) {
     if ![&old, &new].into_iter().any(|object| object["kind"] == "Secret") {
         return (old, new);
     }
+    // What kubectl keeps there is all of the Secret.
+    for object in [&mut old, &mut new] {
+        if let Some(kept) = object.pointer_mut(LAST_APPLIED) {
+            *kept = json!("<hidden>");
+        }
+    }
     for key in ["data", "stringData"] {
-        let before = old[key].clone();
+        let before = old.get(key).cloned().unwrap_or_default();
         for (object, hidden) in [(&mut old, "<hidden>"), (&mut new, "<hidden, changed>")] {
-            for (name, value) in object[key].as_object_mut().into_iter().flatten() {
+            let values = object.get_mut(key).and_then(Value::as_object_mut);
+            for (name, value) in values.into_iter().flatten() {
                 let same = before.get(name) == Some(value);
                 *value = json!(if same { "<hidden>" } else { hidden });
-            }
-        }
-        for object in [&mut old, &mut new] {
-            if object[key].is_null()
-                && let Some(members) = object.as_object_mut()
-            {
-                members.remove(key);
             }
         }
     }
     (old, new)
 }
 
-/// YAML; empty where there is no object.
+/// JSON, a member in each line; empty where there is no object.
 fn text(object: &Value) -> String {
-    if object.is_null() { String::new() } else { yaml(object) }
-}
-
-fn yaml(object: &Value) -> String {
-    serde_json::to_string_pretty(object).expect("it is JSON")
+    if object.is_null() {
+        return String::new();
+    }
+    serde_json::to_string_pretty(object).expect("it is JSON") + "\n"
 }
 
 #[cfg(test)]
@@ -96,5 +98,11 @@ mod tests {
         assert!(diff.contains("changed"), "{diff}");
         let created = between(None, Some(&secret("bmV3")));
         assert!(!created.contains("bmV3") && created.contains("<hidden"), "{created}");
+        let kept = json!({ "kubectl.kubernetes.io/last-applied-configuration": "bmV3" });
+        let mut applied = secret("b2xk");
+        applied["metadata"] = json!({ "annotations": kept });
+        for diff in [between(Some(&applied), None), between(None, Some(&applied))] {
+            assert!(!diff.contains("bmV3") && !diff.contains("b2xk"), "{diff}");
+        }
     }
 }

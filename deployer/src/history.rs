@@ -11,10 +11,15 @@ use crate::types::{Deployment, Manifest};
 /// As long as a name may be, less a hyphen and a number.
 const LONGEST: usize = 253 - 1 - 19;
 
-/// What the Manifest of the newest generation is called.
+/// What the Manifest of the newest generation is called. A name that is cut off could be that of
+/// another Deployment too, so it has the uid in it.
 pub(crate) fn name(deployment: &Deployment) -> String {
-    let name: String = deployment.name.chars().take(LONGEST).collect();
-    format!("{}-{}", name.trim_end_matches(['-', '.']), deployment.generation)
+    let Deployment { name, uid, generation, .. } = deployment;
+    if name.len() <= LONGEST {
+        return format!("{name}-{generation}");
+    }
+    let cut: String = name.chars().take(LONGEST - 1 - uid.len()).collect();
+    format!("{}-{uid}-{generation}", cut.trim_end_matches(['-', '.']))
 }
 
 /// The layout as Deployment Manager writes it.
@@ -31,6 +36,12 @@ pub(crate) fn layout(expanded: &Expanded) -> Value {
 /// Stores a Manifest. One of the same generation that is there already counts instead: it was made by
 /// a pass that did not come further.
 pub(crate) async fn keep(pass: &mut Pass<'_>, manifest: Manifest) -> Step<Manifest> {
+    let manifest = store(pass, manifest).await?;
+    shorten(pass, &manifest.name).await?;
+    Ok(manifest)
+}
+
+async fn store(pass: &mut Pass<'_>, manifest: Manifest) -> Step<Manifest> {
     let records = &pass.deployer.records;
     match records.create_manifest(&pass.deployment, &manifest).await {
         Ok(()) => return Ok(manifest),
@@ -50,13 +61,14 @@ pub(crate) async fn keep(pass: &mut Pass<'_>, manifest: Manifest) -> Step<Manife
     Ok(manifest)
 }
 
-/// Deletes the oldest Manifests that are more than wanted; never those that are in use.
-pub(crate) async fn shorten(pass: &Pass<'_>) -> Step<()> {
+/// Deletes the oldest Manifests that are more than wanted; never those that are in use, nor the one
+/// that is about to be.
+pub(crate) async fn shorten(pass: &Pass<'_>, new: &str) -> Step<()> {
     let records = &pass.deployer.records;
-    let used = [&pass.status.manifest, &pass.status.deployed];
+    let used = [&pass.status.manifest, &pass.status.deployed, &pass.deployment.spec.roll_back_to];
+    let is_used = |name: &str| name == new || used.iter().any(|used| used.as_deref() == Some(name));
     let names = records.manifests(&pass.deployment).await?;
-    let unused: Vec<_> =
-        names.iter().filter(|name| !used.iter().any(|used| used.as_ref() == Some(*name))).collect();
+    let unused: Vec<_> = names.iter().filter(|name| !is_used(name)).collect();
     let more = unused.len().saturating_sub(pass.deployment.spec.history());
     for name in unused.into_iter().take(more) {
         records.delete_manifest(&pass.deployment, name).await?;

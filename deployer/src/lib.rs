@@ -19,6 +19,7 @@ mod controller;
 mod deployer;
 mod difference;
 mod history;
+mod late;
 mod plan;
 mod preview;
 mod prune;
@@ -26,8 +27,12 @@ mod readiness;
 mod records;
 mod remove;
 mod resolve;
+#[cfg(test)]
+mod tests;
 mod time;
 mod together;
+#[cfg(test)]
+mod twin;
 pub mod types;
 mod values;
 mod watch;

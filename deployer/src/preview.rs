@@ -3,9 +3,8 @@
 //! The cluster applies every object without storing it, so the answer has its defaults and the
 //! refusals of its webhooks.
 
-use crate::cluster::{Apply, Cluster, Target};
+use crate::cluster::{Apply, Cluster, ClusterError, Target};
 use crate::deployer::{Pass, Step};
-use crate::plan::{Owner, Placed, owner};
 use crate::together::together;
 use crate::types::{
     Action, DeletePolicy, Deployment, Kind, Manifest, Operation, Phase, Preview, Truth,
@@ -17,10 +16,10 @@ use futures::FutureExt as _;
 /// Shows what would be done.
 pub(crate) async fn show(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<()> {
     let changes = begin::changes(pass, &manifest.plan);
-    let authorized = pass.authorize(changes).await?;
+    pass.authorize(changes).await?;
     let mut values = Values::new(&manifest.plan);
     let references = manifest.plan.resources.iter().flat_map(|planned| &planned.references);
-    values.gather(pass, &authorized, references).await?;
+    values.gather(pass, references).await?;
     let (cluster, deployment) = (pass.cluster(), &pass.deployment);
     let values = &values;
     let shown = (0..manifest.plan.resources.len())
@@ -66,15 +65,15 @@ async fn one(
         Ok(live) => live,
         Err(error) => return failed(error.to_string()),
     };
-    if let Some(Owner::Other(other)) = live.as_ref().map(|live| owner(live, &deployment.uid)) {
-        return failed(apply::Fault::Owned(other).to_string());
-    }
     let written = &manifest.expanded_config.resources[at];
     let (resource, waits) = match values.replaced(&planned.references, written) {
         Ok(resource) => (resource, None),
         Err(unknown) => (written.clone(), Some(unknown.0)),
     };
-    let object = Placed::new(&resource, &planned.name, &target, deployment).0;
+    let object = match apply::prepared(deployment, planned, &resource, live.as_ref()) {
+        Ok(object) => object.0,
+        Err(fault) => return failed(fault.to_string()),
+    };
     let action = if live.is_some() { Action::Update } else { Action::Create };
     let (after, error) = if waits.is_some() {
         (object, waits)
@@ -84,6 +83,8 @@ async fn one(
         let apply = Apply { object: &object, manager: &manager, force, dry_run: true };
         match cluster.apply(user, &target, apply).await {
             Ok(after) => (after, None),
+            // Its kind or its namespace is still to be made.
+            Err(ClusterError::NotFound(_)) if live.is_none() && planned.wave > 0 => (object, None),
             Err(error) => (object, Some(error.to_string())),
         }
     };

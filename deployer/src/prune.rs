@@ -3,12 +3,16 @@
 //! Only what stands in the status is looked at, and only what carries the Deployment's uid is touched.
 //! A wave is gone before the one in front of it is deleted.
 
+use std::collections::BTreeSet;
+
 use futures::FutureExt as _;
+use serde_json::Value;
 
 use crate::authorize::{Authorized, Changes};
-use crate::carry::{elapsed, patience};
+use crate::carry::{elapsed, is_over, patience};
 use crate::cluster::{ClusterError, Target, Verb};
 use crate::deployer::{Next, Pass, Step};
+use crate::late::Act;
 use crate::plan::{Owner, bare, owner};
 use crate::together::together;
 use crate::types::{DeletePolicy, Phase, Resource, State, Truth};
@@ -30,21 +34,21 @@ pub(crate) async fn clear(pass: &mut Pass<'_>, which: impl Fn(&Resource) -> bool
         let chosen = pass.status.resources.iter().filter(|resource| which(resource));
         let Some(wave) = chosen.clone().map(|resource| resource.wave).max() else { return Ok(()) };
         let all = chosen.clone().map(|resource| &resource.target);
-        let changes = match policy {
-            DeletePolicy::Delete => Changes::default().delete(all),
-            DeletePolicy::Abandon => Changes::default().abandon(all),
-        };
+        let changes = Changes::default().give_up(all, policy);
         let last: Vec<_> = chosen
             .filter(|resource| resource.wave == wave)
             .map(|resource| resource.target.clone())
             .collect();
         let authorized = pass.authorize(changes).await?;
-        let (cluster, uid) = (pass.cluster(), &pass.deployment.uid);
+        let kept = pass.status.resources.iter().filter(|resource| !which(resource));
+        let kept: BTreeSet<_> = kept.map(|resource| resource.uid.as_str()).collect();
+        let (cluster, owned) = (pass.cluster(), Owned { by: &pass.deployment.uid, kept: &kept });
         let cleared = last.iter().map(|target| match policy {
-            DeletePolicy::Delete => delete(cluster, &authorized, uid, target).boxed(),
-            DeletePolicy::Abandon => abandon(cluster, &authorized, uid, target).boxed(),
+            DeletePolicy::Delete => delete(cluster, &authorized, &owned, target).boxed(),
+            DeletePolicy::Abandon => abandon(cluster, &authorized, &owned, target).boxed(),
         });
         let cleared = together(cleared).await;
+        pass.acts.extend(last.iter().map(Act::on));
         let (mut left, mut failures) = (Vec::new(), Vec::new());
         for (target, outcome) in last.iter().zip(cleared) {
             let message = match outcome {
@@ -72,11 +76,31 @@ pub(crate) async fn clear(pass: &mut Pass<'_>, which: impl Fn(&Resource) -> bool
         }
         if !left.is_empty() {
             let message = format!("waits until it is gone: {}", left.join(", "));
+            if is_over(pass) {
+                pass.fail("Applied", "Timeout", &message).await?;
+                return Err(Next::Retry);
+            }
             pass.set("Ready", Truth::False, "Deleting", &message);
             pass.save().await?;
             return Err(Next::After(patience(elapsed(pass))));
         }
         pass.save().await?;
+    }
+}
+
+/// Whose objects are cleared.
+struct Owned<'a> {
+    /// The uid of the Deployment.
+    by: &'a str,
+    /// The uids of objects that stay. One object may have two names, in two groups.
+    kept: &'a BTreeSet<&'a str>,
+}
+
+impl Owned<'_> {
+    /// The uid of an object, if that is to be cleared.
+    fn uid<'l>(&self, live: &'l Value) -> Option<&'l str> {
+        let uid = live["metadata"]["uid"].as_str().unwrap_or_default();
+        (owner(live, self.by) == Owner::Us && !self.kept.contains(uid)).then_some(uid)
     }
 }
 
@@ -91,17 +115,14 @@ enum Left {
 async fn delete(
     cluster: &dyn crate::Cluster,
     authorized: &Authorized,
-    uid: &str,
+    owned: &Owned<'_>,
     target: &Target,
 ) -> Result<Left, ClusterError> {
     let user = authorized.user(Verb::Get, target)?;
     let Some(live) = cluster.get(user, target).await? else { return Ok(Left::Nothing) };
-    if owner(&live, uid) != Owner::Us {
-        return Ok(Left::Nothing);
-    }
+    let Some(uid) = owned.uid(&live) else { return Ok(Left::Nothing) };
     if !live["metadata"]["deletionTimestamp"].is_string() {
-        let live_uid = live["metadata"]["uid"].as_str().unwrap_or_default();
-        cluster.delete(authorized.user(Verb::Delete, target)?, target, live_uid).await?;
+        cluster.delete(authorized.user(Verb::Delete, target)?, target, uid).await?;
         if cluster.get(user, target).await?.is_none() {
             return Ok(Left::Nothing);
         }
@@ -112,15 +133,13 @@ async fn delete(
 async fn abandon(
     cluster: &dyn crate::Cluster,
     authorized: &Authorized,
-    uid: &str,
+    owned: &Owned<'_>,
     target: &Target,
 ) -> Result<Left, ClusterError> {
     let live = cluster.get(authorized.user(Verb::Get, target)?, target).await?;
-    let Some(live) = live.filter(|live| owner(live, uid) == Owner::Us) else {
-        return Ok(Left::Nothing);
-    };
-    let live_uid = live["metadata"]["uid"].as_str().unwrap_or_default();
-    match cluster.patch(authorized.user(Verb::Patch, target)?, target, &bare(live_uid)).await {
+    let uid = live.as_ref().and_then(|live| owned.uid(live));
+    let Some(uid) = uid else { return Ok(Left::Nothing) };
+    match cluster.patch(authorized.user(Verb::Patch, target)?, target, &bare(uid)).await {
         Ok(()) | Err(ClusterError::NotFound(_)) => Ok(Left::Nothing),
         Err(error) => Err(error),
     }

@@ -63,7 +63,7 @@ async fn leave_to_namespaces(pass: &mut Pass<'_>) -> Step<()> {
     if ending.contains(&own) {
         let mut kept = Vec::new();
         for resource in std::mem::take(&mut pass.status.resources) {
-            if may_delete(pass, &resource).await? {
+            if may_give_up(pass, &resource).await? {
                 kept.push(resource);
             } else {
                 let message = format!("{} is left where it is", resource.target);
@@ -75,8 +75,9 @@ async fn leave_to_namespaces(pass: &mut Pass<'_>) -> Step<()> {
     Ok(())
 }
 
-async fn may_delete(pass: &Pass<'_>, resource: &Resource) -> Step<bool> {
-    let changes = Changes::default().delete([&resource.target]);
+async fn may_give_up(pass: &Pass<'_>, resource: &Resource) -> Step<bool> {
+    let policy = pass.deployment.spec.delete_policy;
+    let changes = Changes::default().give_up([&resource.target], policy);
     match authorize(pass.cluster(), &pass.deployment.spec.requester, changes).await {
         Ok(_) => Ok(true),
         Err(Denied::Forbidden(_)) => Ok(false),

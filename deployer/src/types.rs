@@ -7,6 +7,7 @@ mod manifest;
 mod spec;
 mod status;
 
+pub(crate) use condition::keep_times;
 pub use condition::{Condition, Truth, set_condition};
 pub use manifest::{Configuration, Input, Manifest};
 pub use spec::{

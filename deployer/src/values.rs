@@ -1,18 +1,22 @@
 //! Values of live objects, and of other Deployments, for the references that stand for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use expansion::references;
 use futures::FutureExt as _;
 use serde_json::{Map, Value};
 
-use crate::authorize::Authorized;
-use crate::begin::other;
-use crate::cluster::Verb;
+use crate::authorize::{Changes, Denied, authorize};
+use crate::begin::own;
+use crate::cluster::{ClusterError, Target};
 use crate::deployer::{Next, Pass, Step};
-use crate::plan::{Of, Plan, PlannedOutput, Reference};
+use crate::plan::{Of, Owner, Plan, PlannedOutput, Reference, owner};
 use crate::together::together;
-use crate::types::Output;
+use crate::types::{Deployment, Output};
+
+/// As many bytes may come in by the references of one resource; no cluster stores an object that is
+/// larger.
+const LARGEST: usize = 4 << 20;
 
 /// What is known, as far as it was asked for.
 pub(crate) struct Values {
@@ -20,7 +24,7 @@ pub(crate) struct Values {
     live: BTreeMap<usize, Option<Value>>,
     /// Outputs of other Deployments.
     outputs: BTreeMap<String, Value>,
-    plan: Vec<crate::cluster::Target>,
+    plan: Vec<Target>,
 }
 
 /// Why a reference cannot be replaced yet.
@@ -54,61 +58,86 @@ impl Values {
         self.live.get(&at)?.as_ref()
     }
 
-    /// Reads objects as the requester.
+    /// Whether the object of a resource is there and belongs to a Deployment.
+    pub(crate) fn is_ours(&self, at: usize, deployment: &Deployment) -> bool {
+        self.live(at).is_some_and(|live| owner(live, &deployment.uid) == Owner::Us)
+    }
+
+    /// Reads objects as the requester, as far as that goes; answers those that cannot be read.
+    pub(crate) async fn look(
+        &mut self,
+        pass: &Pass<'_>,
+        at: impl Iterator<Item = usize>,
+    ) -> BTreeMap<usize, ClusterError> {
+        let (cluster, user) = (pass.cluster(), &pass.deployment.spec.requester);
+        let plan = &self.plan;
+        let reads = at.map(|at| async move { (at, cluster.get(user, &plan[at]).await) }.boxed());
+        let reads = together(reads).await;
+        let mut unread = BTreeMap::new();
+        for (at, read) in reads {
+            match read {
+                Ok(live) => _ = self.live.insert(at, live),
+                Err(error) => _ = unread.insert(at, error),
+            }
+        }
+        unread
+    }
+
+    /// Reads objects as the requester. It ends the pass if one cannot be read.
     pub(crate) async fn read(
         &mut self,
         pass: &mut Pass<'_>,
         at: impl Iterator<Item = usize>,
     ) -> Step<()> {
-        let (cluster, user) = (pass.cluster(), pass.deployment.spec.requester.clone());
-        let (plan, user) = (&self.plan, &user);
-        let reads = at.map(|at| async move { (at, cluster.get(user, &plan[at]).await) }.boxed());
-        let reads = together(reads).await;
-        for (at, read) in reads {
-            match read {
-                Ok(live) => _ = self.live.insert(at, live),
-                Err(error) => {
-                    let message = format!("{}: {error}", self.plan[at]);
-                    pass.fail("Ready", error.reason(), &message).await?;
-                    return Err(Next::Retry);
-                }
-            }
-        }
-        Ok(())
+        let Some((at, error)) = self.look(pass, at).await.pop_first() else { return Ok(()) };
+        let message = format!("{}: {error}", self.plan[at]);
+        pass.fail("Ready", error.reason(), &message).await?;
+        Err(Next::Retry)
     }
 
     /// Reads what references are about, unless it is known.
     pub(crate) async fn gather<'r>(
         &mut self,
         pass: &mut Pass<'_>,
-        authorized: &Authorized,
         references: impl Iterator<Item = &'r Reference>,
     ) -> Step<()> {
-        let mut objects = Vec::new();
+        let (mut objects, mut deployments) = (BTreeSet::new(), BTreeSet::new());
         for reference in references {
             match &reference.of {
-                Of::Resource(at) if !self.knows(*at) && !objects.contains(at) => objects.push(*at),
-                Of::Resource(_) => {}
-                Of::Deployment(name) => self.ask(pass, authorized, name).await?,
+                Of::Resource(at) if self.knows(*at) => {}
+                Of::Resource(at) => _ = objects.insert(*at),
+                Of::Deployment(name) => _ = deployments.insert(name.as_str()),
             }
+        }
+        if let Err(denied) = self.ask(pass, deployments).await? {
+            return pass.denied(denied).await;
         }
         self.read(pass, objects.into_iter()).await
     }
 
-    /// Reads the outputs of another Deployment.
-    async fn ask(&mut self, pass: &Pass<'_>, authorized: &Authorized, name: &str) -> Step<()> {
+    /// Reads the outputs of other Deployments, if the requester may read those.
+    pub(crate) async fn ask(
+        &mut self,
+        pass: &Pass<'_>,
+        names: impl IntoIterator<Item = &str>,
+    ) -> Step<Result<(), Denied>> {
         let namespace = &pass.deployment.namespace;
-        if self.outputs.contains_key(name)
-            || authorized.user(Verb::Get, &other(namespace, name)).is_err()
+        let unknown = names.into_iter().filter(|name| !self.outputs.contains_key(*name));
+        let others: Vec<_> = unknown.map(|name| own("Deployment", namespace, name)).collect();
+        let changes = Changes::default().read(&others);
+        if let Err(denied) =
+            authorize(pass.cluster(), &pass.deployment.spec.requester, changes).await
         {
-            return Ok(());
+            return Ok(Err(denied));
         }
-        if let Some(other) = pass.deployer.records.deployment(namespace, name).await? {
-            let pairs =
-                other.status.outputs.into_iter().map(|Output { name, value }| (name, value));
-            self.outputs.insert(name.to_owned(), Value::Object(pairs.collect::<Map<_, _>>()));
+        for Target { object_name: name, .. } in others {
+            if let Some(other) = pass.deployer.records.deployment(namespace, &name).await? {
+                let pairs =
+                    other.status.outputs.into_iter().map(|Output { name, value }| (name, value));
+                self.outputs.insert(name, Value::Object(pairs.collect::<Map<_, _>>()));
+            }
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// A value with its references replaced.
@@ -121,9 +150,17 @@ impl Values {
         }
         let mut value: expansion::Value =
             serde_json::from_value(value.clone()).map_err(|error| Unknown(error.to_string()))?;
+        let mut size = 0;
         references::substitute(&mut value, &mut |text| {
             let reference = found.iter().find(|reference| reference.text == text);
-            reference.map(|reference| self.value(reference)).transpose()
+            let found = reference.map(|reference| self.value(reference)).transpose()?;
+            size += found.as_ref().map_or(0, expansion::Value::size);
+            if size > LARGEST {
+                return Err(Unknown(format!(
+                    "the values of its references exceed {LARGEST} bytes"
+                )));
+            }
+            Ok(found)
         })?;
         Ok(crate::plan::json(&value))
     }

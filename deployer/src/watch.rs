@@ -10,79 +10,127 @@ use serde_json::Value;
 
 use crate::cluster::{Apply, Cluster, ClusterError};
 use crate::deployer::{Next, Pass, Step};
-use crate::plan::{Owner, Placed, owner};
+use crate::plan::Placed;
 use crate::readiness::{Readiness, readiness};
 use crate::together::together;
 use crate::types::{Deployment, Manifest, Phase, Reconcile, State, Truth};
-use crate::values::Values;
-use crate::{apply, carry};
+use crate::values::{Unknown, Values};
+use crate::{apply, carry, time};
 
 /// How often it is looked whether everything is as it was applied.
 pub(crate) const PERIOD: Duration = Duration::from_secs(300);
 
+/// How often it is looked while something is not ready.
+const UNREADY: Duration = Duration::from_secs(30);
+
 /// What became of an object.
 enum Found {
-    AsApplied(Value),
+    AsApplied,
     Drifted(String),
     Unknown(ClusterError),
+}
+
+/// What is to be said of all objects.
+#[derive(Default)]
+struct Report {
+    drifted: Vec<String>,
+    unready: Vec<String>,
+    unknown: Vec<String>,
+    /// Whether waiting alone may help with what is unknown.
+    passes: bool,
 }
 
 /// Looks at everything that was applied.
 pub(crate) async fn watch(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<Next> {
     let mut values = Values::new(&manifest.plan);
-    values.read(pass, 0..manifest.plan.resources.len()).await?;
+    let mut unread = values.look(pass, 0..manifest.plan.resources.len()).await;
+    if values.ask(pass, manifest.plan.deployments.iter().map(String::as_str)).await?.is_err() {
+        tracing::info!(namespace = %pass.deployment.namespace, name = %pass.deployment.name, "cannot look at outputs of others");
+    }
     let (cluster, deployment) = (pass.cluster(), &pass.deployment);
-    let values = &values;
+    let known = &values;
     let looks = (0..manifest.plan.resources.len())
-        .map(|at| look(cluster, deployment, manifest, values, at).boxed());
+        .map(|at| (at, unread.remove(&at)))
+        .map(|(at, unread)| look(cluster, deployment, manifest, known, (at, unread)).boxed());
     let found = together(looks).await;
 
-    let (mut drifted, mut unready) = (Vec::new(), Vec::new());
+    let report = note(pass, &values, found);
+    if report.unknown.is_empty()
+        && let Ok(outputs) = values.outputs(&manifest.plan.outputs)
+    {
+        pass.status.outputs = outputs;
+    }
+    let news = !report.drifted.is_empty() && !pass.deployment.status.is("Drifted");
+    let enforce = pass.deployment.spec.reconcile == Reconcile::Enforce && pass.status.is("Drifted");
+    if enforce {
+        correct(pass);
+    }
+    pass.save().await?;
+    if news {
+        pass.deployer.records.tell(&pass.deployment, "Drifted", &report.drifted.join("\n")).await;
+    }
+    Ok(match report {
+        _ if enforce => return carry::carry_out(pass, manifest).await,
+        Report { passes: true, .. } => Next::Retry,
+        Report { unready, .. } if !unready.is_empty() => Next::After(UNREADY),
+        _ => Next::After(PERIOD),
+    })
+}
+
+/// Says of every resource what became of it, and of all of them in the conditions.
+fn note(pass: &mut Pass<'_>, values: &Values, found: Vec<Found>) -> Report {
+    let mut report = Report::default();
     for (at, found) in found.into_iter().enumerate() {
         let resource = &mut pass.status.resources[at];
         let named = |why: &str| format!("{} ({}): {why}", resource.name, resource.target);
-        (resource.state, resource.error) = match found {
-            Found::AsApplied(live) => match readiness(&live) {
-                Readiness::Ready => (State::Ready, None),
-                Readiness::InProgress(why) | Readiness::Failed(why) => {
-                    unready.push(named(&why));
-                    (State::Applied, Some(why))
-                }
-            },
-            Found::Drifted(why) => {
-                drifted.push(named(&why));
-                (State::Drifted, Some(why))
-            }
-            // Nothing is known, so nothing is said.
-            Found::Unknown(error) => {
-                tracing::info!(%error, target = %resource.target, "cannot look for drift");
-                (resource.state, resource.error.take())
-            }
+        let readiness = match values.live(at) {
+            Some(live) => readiness(live),
+            None => Readiness::InProgress("it is not there".to_owned()),
         };
-    }
-    if drifted.is_empty() {
-        pass.set("Drifted", Truth::False, "AsApplied", "");
-    } else {
-        pass.set("Drifted", Truth::True, "Changed", &drifted.join("\n"));
-    }
-    if unready.is_empty() {
-        pass.set("Ready", Truth::True, "Deployed", "");
-    } else {
-        pass.set("Ready", Truth::False, "NotReady", &unready.join("\n"));
-    }
-    if !drifted.is_empty() && pass.deployment.spec.reconcile == Reconcile::Enforce {
-        for resource in &mut pass.status.resources {
-            if resource.state == State::Drifted {
-                resource.state = State::Pending;
-            }
+        if let Found::Unknown(error) = found {
+            // Of the object nothing is known, so nothing is said.
+            report.passes |= error.passes();
+            report.unknown.push(named(&error.to_string()));
+            continue;
         }
-        pass.status.phase = Phase::Applying;
-        pass.save().await?;
-        pass.deployer.records.tell(&pass.deployment, "Drifted", &drifted.join("\n")).await;
-        return carry::carry_out(pass, manifest).await;
+        let mut state = (State::Ready, None);
+        if let Readiness::InProgress(why) | Readiness::Failed(why) = readiness {
+            report.unready.push(named(&why));
+            state = (State::Applied, Some(why));
+        }
+        if let Found::Drifted(why) = found {
+            report.drifted.push(named(&why));
+            state = (State::Drifted, Some(why));
+        }
+        (resource.state, resource.error) = state;
     }
-    pass.save().await?;
-    Ok(Next::After(PERIOD))
+    let Report { drifted, unready, unknown, passes } = &report;
+    match (drifted.is_empty(), unknown.is_empty()) {
+        (false, _) => pass.set("Drifted", Truth::True, "Changed", &drifted.join("\n")),
+        (true, true) => pass.set("Drifted", Truth::False, "AsApplied", ""),
+        (true, false) if *passes => {}
+        (true, false) => pass.set("Drifted", Truth::Unknown, "Unknown", &unknown.join("\n")),
+    }
+    match (unready.is_empty(), unknown.is_empty()) {
+        (false, _) => pass.set("Ready", Truth::False, "NotReady", &unready.join("\n")),
+        (true, true) => pass.set("Ready", Truth::True, "Deployed", ""),
+        (true, false) => {}
+    }
+    report
+}
+
+/// What has drifted is applied again, as an operation that begins now.
+fn correct(pass: &mut Pass<'_>) {
+    for resource in &mut pass.status.resources {
+        if resource.state == State::Drifted {
+            resource.state = State::Pending;
+        }
+    }
+    pass.status.phase = Phase::Applying;
+    if let Some(operation) = &mut pass.status.operation {
+        operation.start_time = time::written(pass.now);
+        operation.end_time = None;
+    }
 }
 
 async fn look(
@@ -90,22 +138,27 @@ async fn look(
     deployment: &Deployment,
     manifest: &Manifest,
     values: &Values,
-    at: usize,
+    (at, unread): (usize, Option<ClusterError>),
 ) -> Found {
+    if let Some(error) = unread {
+        return Found::Unknown(error);
+    }
     let planned = &manifest.plan.resources[at];
     let Some(live) = values.live(at) else { return Found::Drifted("it was deleted".to_owned()) };
-    if owner(live, &deployment.uid) != Owner::Us {
+    if !values.is_ours(at, deployment) {
         return Found::Drifted("it is no longer this Deployment's".to_owned());
     }
     let written = &manifest.expanded_config.resources[at];
-    let Ok(resource) = values.replaced(&planned.references, written) else {
-        return Found::Drifted("a value that it refers to is gone".to_owned());
+    let resource = match values.replaced(&planned.references, written) {
+        Ok(resource) => resource,
+        // That the object is gone which it refers to is said of that.
+        Err(Unknown(why)) => return Found::Unknown(ClusterError::NotFound(why)),
     };
     let object = Placed::new(&resource, &planned.name, &planned.target, deployment);
     let manager = apply::manager(deployment);
     let apply = Apply { object: &object.0, manager: &manager, force: true, dry_run: true };
     match cluster.apply(&deployment.spec.requester, &planned.target, apply).await {
-        Ok(applied) if same(&applied, live) => Found::AsApplied(live.clone()),
+        Ok(applied) if same(&applied, live) => Found::AsApplied,
         Ok(applied) => Found::Drifted(format!("others changed {}", changed(&applied, live))),
         Err(error) => Found::Unknown(error),
     }

@@ -263,6 +263,10 @@ fn impersonation(user: &Requester) -> Result<Vec<(HeaderName, HeaderValue)>, Clu
                 "cannot act for a user whose {name} is no text of a header"
             ))
         };
+        // What stands around a header's value is lost on the way, and somebody else is left.
+        if value.trim() != value {
+            return Err(unusable());
+        }
         let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| unusable())?;
         Ok((HeaderName::try_from(&name).map_err(|_| unusable())?, value))
     };

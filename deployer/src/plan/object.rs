@@ -88,15 +88,21 @@ pub(super) fn read(resource: &expansion::Value) -> Result<Object, Vec<String>> {
     let mut text = |path: &str, value: Option<&expansion::Value>, default: Option<&str>| {
         let found = match value {
             None | Some(expansion::Value::Null) => default.unwrap_or_default(),
-            Some(value) => value.as_str().unwrap_or_else(|| {
-                wrong.push(format!("properties.{path}: must be a string"));
-                "?"
-            }),
+            Some(value) => match value.as_str() {
+                Some(found) => found,
+                None => {
+                    wrong.push(format!("properties.{path}: must be a string"));
+                    return String::new();
+                }
+            },
         };
+        let segments = if path == "apiVersion" { 2 } else { 1 };
         if found.contains("$(ref.") {
             wrong.push(format!("properties.{path}: has to be known before anything is applied"));
         } else if found.is_empty() && default.is_some() {
             wrong.push(format!("properties.{path}: Required value"));
+        } else if !found.is_empty() && !found.splitn(segments, '/').all(is_segment) {
+            wrong.push(format!("properties.{path}: cannot stand in a path: {found:?}"));
         }
         found.to_owned()
     };
@@ -116,6 +122,12 @@ pub(super) fn read(resource: &expansion::Value) -> Result<Object, Vec<String>> {
     let defines = definition(&kind, properties);
     let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
     Ok(Object { kind, name, namespace, defines })
+}
+
+/// Whether a text may stand in a path and means nothing there but itself.
+fn is_segment(text: &str) -> bool {
+    let clean = |character: char| !character.is_control() && !"/%?#\\ ".contains(character);
+    !matches!(text, "" | "." | "..") && text.chars().all(clean)
 }
 
 /// The kinds that a CustomResourceDefinition defines.
@@ -146,7 +158,7 @@ impl Object {
     /// Says where the object goes.
     ///
     /// # Errors
-    /// When the cluster does not have its kind.
+    /// When the cluster does not have its kind; when the namespace cannot be one.
     pub(super) fn place(&self, mapping: Option<&Mapping>, default: &str) -> Result<Target, String> {
         let Self { kind, name, namespace, .. } = self;
         let Mapping { resource, namespaced } =
@@ -154,7 +166,10 @@ impl Object {
         let namespace = match namespace {
             _ if !namespaced => String::new(),
             Some(namespace) => namespace.clone(),
-            None => default.to_owned(),
+            None if is_segment(default) => default.to_owned(),
+            None => {
+                return Err(format!("spec.targetNamespace: cannot stand in a path: {default:?}"));
+            }
         };
         Ok(Target {
             api_version: kind.api_version.clone(),

@@ -40,6 +40,9 @@ pub struct Condition {
     pub observed_generation: i64,
 }
 
+/// The conditions, in the order in which they come to be and are written.
+const ORDER: [&str; 6] = ["Expanded", "Planned", "Authorized", "Applied", "Ready", "Drifted"];
+
 /// Sets a condition. Its time changes only with its status, and nothing does when all is the same.
 pub fn set_condition(conditions: &mut Vec<Condition>, new: Condition, now: Timestamp) {
     let time = crate::time::written(now);
@@ -49,7 +52,22 @@ pub fn set_condition(conditions: &mut Vec<Condition>, new: Condition, now: Times
                 if old.status == new.status { old.last_transition_time.clone() } else { time };
             *old = Condition { last_transition_time, ..new };
         }
-        None => conditions.push(Condition { last_transition_time: time, ..new }),
+        None => {
+            conditions.push(Condition { last_transition_time: time, ..new });
+            conditions.sort_by_key(|condition| {
+                ORDER.iter().position(|kind| *kind == condition.kind).unwrap_or(ORDER.len())
+            });
+        }
+    }
+}
+
+/// What was so before and is so now has been so since then, whatever was said in between.
+pub(crate) fn keep_times(conditions: &mut [Condition], before: &[Condition]) {
+    for condition in conditions {
+        let old = before.iter().find(|old| old.kind == condition.kind);
+        if let Some(old) = old.filter(|old| old.status == condition.status) {
+            condition.last_transition_time.clone_from(&old.last_transition_time);
+        }
     }
 }
 
@@ -73,5 +91,31 @@ mod tests {
         set_condition(&mut conditions, condition(true, "B"), at(3));
         assert_eq!(conditions[0].last_transition_time, "1970-01-01T00:00:03Z");
         assert_eq!(conditions.len(), 1);
+    }
+
+    #[test]
+    fn what_is_said_only_in_between_is_no_transition() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let mut before = Vec::new();
+        set_condition(&mut before, condition(false, "A"), at(1));
+        let mut now = before.clone();
+        set_condition(&mut now, condition(true, "A"), at(2));
+        set_condition(&mut now, condition(false, "A"), at(2));
+        keep_times(&mut now, &before);
+        assert_eq!(now, before);
+        set_condition(&mut now, condition(true, "A"), at(3));
+        keep_times(&mut now, &before);
+        assert_eq!(now[0].last_transition_time, "1970-01-01T00:00:03Z");
+    }
+
+    #[test]
+    fn conditions_stand_in_the_order_of_the_work() {
+        let mut conditions = Vec::new();
+        for kind in ["Ready", "Expanded", "Drifted", "Applied"] {
+            let new = Condition { kind: kind.to_owned(), ..Condition::default() };
+            set_condition(&mut conditions, new, Timestamp::UNIX_EPOCH);
+        }
+        let kinds: Vec<_> = conditions.iter().map(|condition| &*condition.kind).collect();
+        assert_eq!(kinds, ["Expanded", "Applied", "Ready", "Drifted"]);
     }
 }

@@ -164,7 +164,7 @@ pub struct Preview {
     pub target: Target,
     /// What would be done.
     pub action: Action,
-    /// How the object would change, as a unified diff of YAML.
+    /// How the object would change, as a unified diff of JSON.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub diff: String,
     /// What would go wrong.

@@ -67,8 +67,8 @@ pub(super) async fn run(command: Command, line: &Line) -> anyhow::Result<()> {
         Command::Status(name) => reading::status(&api, &name).await,
         Command::DeployedTypes => reading::types(&api).await,
         Command::DeployedInstances(kind) => reading::instances(&api, &kind).await,
+        Command::Describe(kind) => reading::describe(&api, &kind).await,
         Command::Templates { .. }
-        | Command::Describe(_)
         | Command::Registries
         | Command::CreateRegistry { .. }
         | Command::GetCredential(_)
@@ -139,16 +139,21 @@ impl Api {
         self.client.get(&self.path_of(resource, name)).await
     }
 
-    /// All objects of a resource, in one of the media types of `accept`.
+    /// All objects of a resource, in one of the media types of `accept`; or those alone whose field has that value.
     async fn list<T: DeserializeOwned>(
         &self,
         resource: &str,
         accept: &str,
+        selected: Option<(&str, &str)>,
     ) -> Result<Vec<T>, Refused> {
         let path = self.path(resource);
         let (mut items, mut token) = (Vec::new(), String::new());
         loop {
             let mut query = format!("?limit={CHUNK}");
+            if let Some((field, value)) = selected {
+                let selector = percent_encoded(&format!("{field}={}", literal(value)));
+                query += &format!("&fieldSelector={selector}");
+            }
             if !token.is_empty() {
                 query += &format!("&continue={}", percent_encoded(&token));
             }
@@ -178,5 +183,21 @@ impl Api {
     fn read<T: DeserializeOwned>(&self, json: &str) -> Result<T, Refused> {
         let error = |error| anyhow::Error::new(error).context("the server's answer");
         serde_json::from_str(json).map_err(|wrong| Refused::Other(error(wrong)))
+    }
+}
+
+/// `value` as it is written in a selector, in which some characters mean something.
+fn literal(value: &str) -> String {
+    value.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selector_takes_any_value_as_it_is() {
+        assert_eq!(literal("github.com/o/r/t:v1"), "github.com/o/r/t:v1");
+        assert_eq!(literal(r"https://h/t?a=b,c\d"), r"https://h/t?a\=b\,c\\d");
     }
 }

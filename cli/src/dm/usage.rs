@@ -20,7 +20,10 @@ const COMMANDS: &[(&str, &str)] = &[
         "List the instances of a type that are deployed; of every type if it is `all`",
     ),
     ("templates", "List the templates of --registry"),
-    ("describe TYPE", "Show the schema of a template in a registry"),
+    (
+        "describe TYPE",
+        "Show the schema of a type that is deployed, or with --service of one in a registry",
+    ),
     ("registries", "List the registries"),
     ("createregistry", "Create --registry from --registryfile"),
     ("getcredential NAME", "Show a credential of registries"),

@@ -290,6 +290,42 @@ fn lists_are_those_of_the_original() {
 }
 
 #[test]
+fn types_and_their_instances_are_those_of_the_original() {
+    let base = "GET /apis/dm.formwork.dev/v1alpha1/namespaces/here";
+    let instance = |name: &str, kind: &str| json!({"metadata": {"name": "x"}, "resource": name, "type": kind, "deployment": "gb", "manifest": "gb-3", "path": "$.resources[0]"});
+    let kind = json!({"metadata": {"name": "t.jinja"}, "type": "t.jinja", "template": true, "instances": 1, "schema": "info: {}\n"});
+    let server = Server::start(&[
+        (
+            &format!("{base}/types?limit=500"),
+            ok(&json!({"metadata": {}, "items": [{"type": "Pod"}, kind]})),
+        ),
+        (
+            &format!("{base}/types?limit=500&fieldSelector=type%3Dt.jinja"),
+            ok(&json!({"metadata": {}, "items": [kind]})),
+        ),
+        (
+            &format!("{base}/types?limit=500&fieldSelector=type%3DNope"),
+            ok(&json!({"metadata": {}, "items": []})),
+        ),
+        (
+            &format!("{base}/typeinstances?limit=500&fieldSelector=type%3DPod"),
+            ok(&json!({"metadata": {}, "items": [instance("a", "Pod")]})),
+        ),
+        (&format!("{base}/typeinstances?limit=500"), ok(&json!({"metadata": {}, "items": []}))),
+    ]);
+    assert_eq!(dm(&server, &["deployed-types"]).quietly(), "- Pod\n- t.jinja\n\n");
+    assert_eq!(
+        dm(&server, &["deployed-instances", "Pod"]).quietly(),
+        "- deployment: gb\n  manifest: gb-3\n  name: a\n  path: $.resources[0]\n  type: Pod\n\n"
+    );
+    assert_eq!(dm(&server, &["deployed-instances", "all"]).quietly(), "null\n\n");
+    assert_eq!(dm(&server, &["describe", "t.jinja"]).quietly(), "|\n  info: {}\n\n");
+    assert!(
+        dm(&server, &["describe", "Nope"]).refused().starts_with("error: Nope is not deployed")
+    );
+}
+
+#[test]
 fn a_manifest_is_shown_as_the_original_has_it_and_its_layout_as_a_tree() {
     let manifest = json!({"metadata": {"name": "gb-3"}, "deployment": "gb", "generation": 3,
         "inputConfig": {"name": "gb", "content": "x"}, "expandedConfig": {"resources": [{"name": "web", "type": "Service"}]},

@@ -35,10 +35,20 @@ struct Owner {
     uid: String,
 }
 
-/// An instance of a type, as the original shows it.
+/// A type that is deployed.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Type {
+    #[serde(rename = "type")]
+    kind: String,
+    schema: String,
+}
+
+/// An instance of a type; written as the original shows it.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(default)]
 struct Instance {
+    #[serde(rename(deserialize = "resource"))]
     name: String,
     #[serde(rename = "type")]
     kind: String,
@@ -48,7 +58,7 @@ struct Instance {
 }
 
 pub(super) async fn list(api: &Api) -> anyhow::Result<()> {
-    let found: Vec<Partial> = api.list("deployments", METADATA).await?;
+    let found: Vec<Partial> = api.list("deployments", METADATA, None).await?;
     let names: Vec<String> = found.into_iter().map(|one| one.metadata.name).collect();
     print(&shapes::names(&names))
 }
@@ -88,19 +98,15 @@ pub(super) async fn layout(api: &Api, name: &str) -> anyhow::Result<()> {
     to_stdout(&layout::of(&deployment, manifest, &json)?)
 }
 
-/// Prints every type that has instances, once.
 pub(super) async fn types(api: &Api) -> anyhow::Result<()> {
-    let mut names: Vec<String> = Vec::new();
-    for instance in instances_of(api, ALL).await? {
-        if !names.contains(&instance.kind) {
-            names.push(instance.kind);
-        }
-    }
+    let types: Vec<Type> = api.list("types", JSON, None).await?;
+    let names: Vec<String> = types.into_iter().map(|one| one.kind).collect();
     print(&shapes::names(&names))
 }
 
 pub(super) async fn instances(api: &Api, kind: &str) -> anyhow::Result<()> {
-    let instances = instances_of(api, kind).await?;
+    let selected = (kind != ALL).then_some(("type", kind));
+    let instances: Vec<Instance> = api.list("typeinstances", JSON, selected).await?;
     let json = match instances.as_slice() {
         [] => "null".to_owned(),
         instances => serde_json::to_string(instances)?,
@@ -108,10 +114,13 @@ pub(super) async fn instances(api: &Api, kind: &str) -> anyhow::Result<()> {
     print(&json)
 }
 
-async fn instances_of(api: &Api, kind: &str) -> anyhow::Result<Vec<Instance>> {
-    let mut instances: Vec<Instance> = api.list("typeinstances", JSON).await?;
-    instances.retain(|one| kind == ALL || one.kind == kind);
-    Ok(instances)
+/// Prints the schema of a type that is deployed; nothing, as the original does, where it has none.
+pub(super) async fn describe(api: &Api, kind: &str) -> anyhow::Result<()> {
+    let types: Vec<Type> = api.list("types", JSON, Some(("type", kind))).await?;
+    let [found] = types.as_slice() else {
+        bail!("{kind} is not deployed (with --service, types of registries are described as well)");
+    };
+    print(&serde_json::to_string(&found.schema)?)
 }
 
 /// The deployment of that name.
@@ -126,7 +135,7 @@ pub(super) async fn deployment(api: &Api, name: &str) -> anyhow::Result<Deployme
 /// The names of the manifests of a deployment, the oldest first.
 pub(super) async fn names_of(api: &Api, deployment: &Deployment) -> Result<Vec<String>, Refused> {
     let owner = &deployment.metadata;
-    let found: Vec<Partial> = api.list("manifests", METADATA).await?;
+    let found: Vec<Partial> = api.list("manifests", METADATA, None).await?;
     let is_of = |one: &Partial| {
         let owners = &one.metadata.owner_references;
         owners.iter().any(|of| of.kind == "Deployment" && of.uid == owner.uid)

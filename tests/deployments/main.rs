@@ -2,6 +2,7 @@
 
 mod conflicts;
 mod crashes;
+mod dm;
 mod examples;
 mod many;
 mod references;

@@ -10,7 +10,15 @@ use serde_json::Value;
 #[serde(default)]
 pub(super) struct Deployment {
     pub(super) metadata: Metadata,
+    pub(super) spec: Spec,
     pub(super) status: Status,
+}
+
+/// What of a spec is needed to change it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Spec {
+    pub(super) roll_back_to: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -32,7 +32,7 @@ struct State {
 
 /// A deployment. Where `manifest` is empty, it is going to be deleted, as in the original.
 pub(super) fn deployment(deployment: &Deployment, manifest: &str) -> String {
-    let Deployment { metadata, status } = deployment;
+    let Deployment { metadata, status, .. } = deployment;
     let operation = status.operation.as_ref();
     let modified = operation.and_then(|one| one.end_time.as_deref().or(one.start_time.as_deref()));
     let ready = deployment.condition("Ready").filter(|_| deployment.is_ready());

@@ -8,7 +8,7 @@ use crate::tabs::{self, Fill, Layout};
 
 /// The whole text.
 pub(super) fn text(deployment: &Deployment) -> String {
-    let Deployment { metadata, status } = deployment;
+    let Deployment { metadata, status, .. } = deployment;
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         if !value.is_empty() {

@@ -33,7 +33,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("wait DEPLOYMENT", "Wait until a deployment is ready"),
     (
         "rollback DEPLOYMENT [MANIFEST]",
-        "Apply an earlier manifest again; the one before the current if none is named",
+        "Apply an earlier manifest again; if none is named, the one that worked before the current",
     ),
 ];
 

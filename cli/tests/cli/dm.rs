@@ -22,7 +22,7 @@ fn deployment(version: u32, generation: u32, status: &Value) -> Value {
         "apiVersion": "dm.formwork.dev/v1alpha1", "kind": "Deployment",
         "metadata": {"name": "gb", "uid": "u", "resourceVersion": version.to_string(), "generation": generation,
             "creationTimestamp": "2026-01-01T00:00:00Z"},
-        "spec": {"configuration": "resources: []", "rollBackTo": "gb-1", "deletePolicy": "Abandon"},
+        "spec": {"configuration": "resources: []", "rollBackTo": "gb-0", "deletePolicy": "Abandon"},
         "status": status,
     })
 }

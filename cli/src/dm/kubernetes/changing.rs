@@ -96,10 +96,19 @@ pub(super) async fn rollback(
     ended(api, &updated.await?, &action, patience).await
 }
 
-/// The manifest before the one that is, or was last, being applied.
+/// The manifest to go back to: if the current one was not applied in full, that which last was, else that before it.
+/// A rollback makes a manifest like an earlier one, and before it comes what came before that: so one may go back further.
 fn before(manifests: &[String], deployment: &Deployment) -> Option<String> {
-    let current = manifests.iter().position(|name| *name == deployment.status.manifest)?;
-    manifests[..current].last().cloned()
+    let Deployment { spec, status, .. } = deployment;
+    if !status.deployed.is_empty() && status.deployed != status.manifest {
+        return Some(status.deployed.clone());
+    }
+    let current = match manifests.contains(&spec.roll_back_to) {
+        true => &spec.roll_back_to,
+        false => &status.manifest,
+    };
+    let place = manifests.iter().position(|name| name == current)?;
+    manifests[..place].last().cloned()
 }
 
 pub(super) async fn delete(
@@ -196,12 +205,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_manifest_before_is_that_before_the_current_one() {
-        let manifests = ["d-1", "d-3", "d-4"].map(str::to_owned);
-        let current = |name: &str| Deployment::of(&json!({"status": {"manifest": name}})).unwrap();
-        assert_eq!(before(&manifests, &current("d-4")).as_deref(), Some("d-3"));
-        assert_eq!(before(&manifests, &current("d-3")).as_deref(), Some("d-1"));
-        assert_eq!(before(&manifests, &current("d-1")), None);
-        assert_eq!(before(&manifests, &current("")), None);
+    fn a_rollback_goes_to_what_worked_before_and_then_further_back() {
+        let manifests = ["d-1", "d-3", "d-4", "d-5"].map(str::to_owned);
+        for (current, deployed, rolled_back_to, want) in [
+            ("d-4", "d-4", "", Some("d-3")),
+            ("d-3", "d-3", "", Some("d-1")),
+            ("d-1", "d-1", "", None),
+            ("", "", "", None),
+            // The first one failed.
+            ("d-1", "", "", None),
+            // Two updates failed.
+            ("d-5", "d-3", "", Some("d-3")),
+            // It is rolled back already, and the manifest of that is like the one it went to.
+            ("d-5", "d-5", "d-3", Some("d-1")),
+            // That one is no longer kept.
+            ("d-5", "d-5", "d-2", Some("d-4")),
+        ] {
+            let deployment = json!({"spec": {"rollBackTo": rolled_back_to},
+                "status": {"manifest": current, "deployed": deployed}});
+            let deployment = Deployment::of(&deployment).unwrap();
+            assert_eq!(before(&manifests, &deployment).as_deref(), want, "{current} {deployed}");
+        }
     }
 }

@@ -13,8 +13,7 @@ use http::{Method, Uri};
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::Error;
 
-pub(crate) use query::unescape;
-pub use query::{Query, SignedDuration};
+pub use query::{Query, SignedDuration, unescape};
 
 /// What is to be done, in the words of authorization.
 #[derive(Clone, Debug, PartialEq, Eq)]

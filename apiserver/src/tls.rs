@@ -30,7 +30,10 @@ fn provider() -> Arc<CryptoProvider> {
 ///
 /// Sessions are not resumed. Clients of this kind keep their connections, and a resumed session
 /// would carry an identity past the proof that its key is still held.
-pub(crate) fn server_config(certificate: Arc<ServingCertificate>) -> Result<ServerConfig, Error> {
+///
+/// # Errors
+/// When the cryptography has none of these versions.
+pub fn server_config(certificate: Arc<ServingCertificate>) -> Result<ServerConfig, Error> {
     let provider = provider();
     let verifier = Arc::new(AskForCertificate { provider: provider.clone() });
     let mut config = ServerConfig::builder_with_provider(provider)

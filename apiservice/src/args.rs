@@ -1,6 +1,7 @@
 //! The command line. Flags carry the names that kube-apiserver gave them.
 
 mod audit;
+mod compat;
 mod duration;
 mod expansion;
 mod identity;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub use audit::Audit;
+pub use compat::Compat;
 pub use expansion::Expansion;
 pub use identity::{Authentication, Authorization, RequestHeader};
 pub use registration::{Registration, Service};

@@ -1,8 +1,8 @@
 //! A server that is part of a cluster: kube-apiserver forwards requests to it, and says who users are
 //! and what they may do.
 
-mod client;
-mod files;
+pub(crate) mod client;
+pub(crate) mod files;
 mod identity;
 mod registration;
 
@@ -51,7 +51,7 @@ pub(crate) async fn serve(serve: &Serve) -> Result<()> {
     tokio::join!(authentication.ready(), namespaces.ready());
     // From here on connections are taken, and answered as soon as this is done.
     registration.publish();
-    foundation.serve(chain, registration.certificate(), listener, deployments).await
+    foundation.serve(chain, registration.certificate(), listener, deployments, None).await
 }
 
 /// By which one of several replicas finds out that it is the one that carries out Deployments.

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,7 +49,7 @@ pub(crate) struct Foundation<'a> {
     store: Store,
     engine: Engine,
     /// Where Deployment Manager's own paths are asked for, if they are served.
-    compat: Option<TcpListener>,
+    compat: Option<compat::Listening>,
 }
 
 impl<'a> Foundation<'a> {
@@ -65,10 +66,7 @@ impl<'a> Foundation<'a> {
         let store = Store::new(Arc::new(cache), Arc::new(System));
         let health = health(&serve.storage, &backend);
         let audit = audit(&serve.audit, &metrics)?;
-        let compat = match serve.expansion.dm_compat_address {
-            Some(address) => Some(compat::listen(address).await?),
-            None => None,
-        };
+        let compat = compat::Listening::start(&serve.compat, serve.standalone).await?;
         let engine = Engine::start(&serve.expansion)?;
         engine.report(&health, &metrics);
         Ok(Self { serve, version, metrics, health, audit, backend, store, engine, compat })
@@ -126,7 +124,7 @@ impl<'a> Foundation<'a> {
         TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))
     }
 
-    /// Serves until the process is told to stop.
+    /// Serves until the process is told to stop. Deployment Manager's paths may act as `administrator`, a kubeconfig.
     ///
     /// # Errors
     /// When the server cannot begin.
@@ -136,14 +134,20 @@ impl<'a> Foundation<'a> {
         certificate: Arc<ServingCertificate>,
         listener: TcpListener,
         deployments: Deployments,
+        administrator: Option<&Path>,
     ) -> Result<()> {
         if let Some(retention) = retention(&self.serve.storage) {
             let clock = Arc::new(Monotonic::start());
             tokio::spawn(Compactor::new(&self.backend, clock, retention).run());
         }
         let (stop, stop_at_once) = signals::stop().context("listen to signals")?;
-        let compat =
-            self.compat.map(|listener| compat::Serving::start(listener, self.engine.clone()));
+        let compat = match self.compat {
+            Some(listening) => {
+                let flags = &self.serve.compat;
+                Some(listening.serve(self.engine.clone(), flags, administrator).await?)
+            }
+            None => None,
+        };
         let deployments = deployments.start();
         tracing::info!("serving on https://{}", listener.local_addr()?);
         Server::new(chain, certificate)

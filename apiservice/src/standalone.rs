@@ -49,7 +49,7 @@ pub(crate) async fn serve(serve: &Serve) -> Result<()> {
     let kubeconfig = serve.storage.data_dir.join("admin.kubeconfig");
     kubeconfig::write(&kubeconfig, &url(listener.local_addr()?), &certificates)?;
     tracing::info!(kubeconfig = %kubeconfig.display(), "for kubectl");
-    foundation.serve(chain, certificate, listener, deployments).await
+    foundation.serve(chain, certificate, listener, deployments, Some(&kubeconfig)).await
 }
 
 /// What kubectl is told to dial: an address that it can reach, not the one of all interfaces.

@@ -181,7 +181,7 @@ fn spell(whole: &str, fraction: &str, scale: u64) -> Option<u128> {
 
 /// Undoes percent-encoding; in a query, `+` is a blank. `None` for a broken escape or for bytes
 /// that are no UTF-8.
-pub(crate) fn unescape(text: &str, in_query: bool) -> Option<String> {
+pub fn unescape(text: &str, in_query: bool) -> Option<String> {
     if !text.bytes().any(|byte| byte == b'%' || (in_query && byte == b'+')) {
         return Some(text.to_owned());
     }

@@ -15,6 +15,14 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
     Duration::try_from(signed).map_err(|_| format!("{text:?} is negative"))
 }
 
+/// The same, and more than nothing.
+pub(super) fn positive(text: &str) -> Result<Duration, String> {
+    match parse(text)? {
+        Duration::ZERO => Err("must be more than nothing".to_owned()),
+        given => Ok(given),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

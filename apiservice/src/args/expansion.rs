@@ -1,13 +1,12 @@
 //! Flags about the expansion of Deployment Manager's templates.
 
-use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use expander::Layer;
 
-use super::duration::parse as duration;
+use super::duration::positive;
 
 /// What templates run in, and what they may take.
 #[derive(Debug, clap::Args)]
@@ -56,51 +55,4 @@ pub struct Expansion {
     /// https://HOST/api/v3. Nothing is fetched from there unless github.com is an allowed host.
     #[arg(long, value_name = "URL", default_value = "https://api.github.com")]
     pub template_github_url: String,
-
-    /// Serve Deployment Manager's own POST /expand here as well, in plain HTTP and to whoever asks: a loopback address and
-    /// a port, such as 127.0.0.1:8080. The path of its expandybird is /expandybird/expand.
-    #[arg(long, value_name = "IP:PORT", value_parser = loopback)]
-    pub dm_compat_address: Option<SocketAddr>,
-}
-
-fn positive(text: &str) -> Result<Duration, String> {
-    match duration(text)? {
-        Duration::ZERO => Err("must be more than nothing".to_owned()),
-        given => Ok(given),
-    }
-}
-
-/// Who asks there is not asked who they are, so that only this machine may.
-fn loopback(text: &str) -> Result<SocketAddr, String> {
-    let address: SocketAddr = text.parse().map_err(|_| {
-        format!("{text:?} is no address with a port, such as 127.0.0.1:8080 or [::1]:8080")
-    })?;
-    let is_local = match address.ip() {
-        IpAddr::V4(ip) => ip.is_loopback(),
-        IpAddr::V6(ip) => ip.to_canonical().is_loopback(),
-    };
-    match is_local {
-        true => Ok(address),
-        false => {
-            Err("must be a loopback address: this listener asks nobody who they are".to_owned())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_machine_itself_is_listened_to() {
-        for good in ["127.0.0.1:8080", "127.1.2.3:0", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
-            assert!(loopback(good).is_ok(), "{good}");
-        }
-        for bad in ["0.0.0.0:80", "[::]:80", "10.0.0.1:80", "[::ffff:10.0.0.1]:80"] {
-            assert!(loopback(bad).unwrap_err().contains("loopback"), "{bad}");
-        }
-        for bad in ["", "8080", ":8080", "127.0.0.1", "localhost:80"] {
-            assert!(loopback(bad).unwrap_err().contains("no address"), "{bad}");
-        }
-    }
 }

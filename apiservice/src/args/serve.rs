@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::duration::parse as duration;
-use super::{Audit, Authentication, Authorization, Expansion, Registration, Storage};
+use super::{Audit, Authentication, Authorization, Compat, Expansion, Registration, Storage};
 
 /// How to serve.
 #[derive(Debug, clap::Args)]
@@ -45,6 +45,10 @@ pub struct Serve {
     /// What templates of Deployment Manager run in, and what they may take.
     #[command(flatten)]
     pub expansion: Expansion,
+
+    /// Deployment Manager's own paths.
+    #[command(flatten)]
+    pub compat: Compat,
 
     /// Whether replicas agree by a Lease on which of them carries out Deployments; only one server that is
     /// alone may do without.
@@ -130,7 +134,7 @@ mod tests {
         let expansion = &serve.expansion;
         assert_eq!(expansion.expander_minimum, [Layer::Seccomp, Layer::NoNewPrivs, Layer::Rlimits]);
         assert!(expansion.template_allowed_hosts.is_empty());
-        assert_eq!(expansion.dm_compat_address, None);
+        assert_eq!(serve.compat.dm_compat_address, None);
     }
 
     #[test]
@@ -151,7 +155,10 @@ mod tests {
             "--standalone --tls-cert-file c --tls-private-key-file k",
             "--tls-cert-file c",
             "--cert-manager-certificate ns/name",
-            "--standalone --dm-compat-address 0.0.0.0:8080",
+            "--standalone --dm-compat-namespace demo",
+            "--standalone --dm-compat-address 127.0.0.1:0 --dm-compat-tls-cert-file c",
+            "--standalone --dm-compat-address 127.0.0.1:0 --dm-compat-kubeconfig k",
+            "--dm-compat-address 127.0.0.1:0 --dm-compat-timeout 0s",
             "--standalone --template-allow-private-addresses",
             "--standalone --expander-minimum apparmor",
         ] {

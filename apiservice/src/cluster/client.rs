@@ -19,7 +19,18 @@ pub(super) async fn connect(kubeconfig: Option<&Path>) -> Result<Client> {
             "find the cluster: give --kubeconfig, run in a pod, or serve with --standalone",
         ),
     };
-    let mut config = config?;
+    client(config?)
+}
+
+/// A client for the cluster of a kubeconfig, as whom that says.
+///
+/// # Errors
+/// When the file cannot be read or used.
+pub(crate) async fn of(kubeconfig: &Path) -> Result<Client> {
+    client(read(kubeconfig).await.with_context(|| kubeconfig.display().to_string())?)
+}
+
+fn client(mut config: Config) -> Result<Client> {
     // Whoever asks with it tries again by itself, and knows for how long.
     config.default_retry = false;
     Client::try_from(config).context("make a client for the cluster")

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When they cannot be read, or do not belong together.
-pub(super) fn certificate(chain: &Path, key: &Path) -> Result<Arc<ServingCertificate>> {
+pub(crate) fn certificate(chain: &Path, key: &Path) -> Result<Arc<ServingCertificate>> {
     let read = |file: &Path| std::fs::read(file).with_context(|| file.display().to_string());
     let certificate = ServingCertificate::from_pem(&read(chain)?, &read(key)?)?;
     let served = certificate.clone();

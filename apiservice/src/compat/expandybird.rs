@@ -1,16 +1,16 @@
 //! Expandybird's `POST /expand`: a Template in, in JSON; configuration and layout out, each as YAML text in JSON or XML.
 
-use apiserver::limits::heavy;
+use apiserver::limits::{Limits, heavy};
 use apiserver::status::{Error, Reason};
 use apiserver::yaml;
 use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use expansion::{Map, Value};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, Method, StatusCode};
 
-use super::{Failed, Template, answer, code, refusal, text, whole};
+use super::answer::{Fault, answer, code, text};
+use super::template::{Failed, Template, whole};
 use crate::engine::{Done, Engine};
 
 /// What an answer is written in.
@@ -22,35 +22,35 @@ enum Form {
 
 /// Answers 200, or 400 with the reason.
 pub(super) async fn expand(
-    State(engine): State<Engine>,
-    method: Method,
-    headers: HeaderMap,
+    engine: &Engine,
+    method: &Method,
+    headers: &HeaderMap,
     body: Body,
 ) -> Response {
-    if method != Method::POST {
+    if *method != Method::POST {
         return refused(Reason::MethodNotAllowed, "405: Method Not Allowed");
     }
-    if !is_json(&headers) {
+    if !is_json(headers) {
         return refused(Reason::UnsupportedMediaType, "415: Unsupported Media Type");
     }
-    let Some(form) = accepted(&headers) else {
+    let Some(form) = accepted(headers) else {
         return refused(Reason::NotAcceptable, "406: Not Acceptable");
     };
-    let body = match whole(body).await {
+    let body = match whole(body, Limits::default().body).await {
         Ok(body) => body,
-        Err(refusal) => return refusal,
+        Err(fault) => return fault.into_response(),
     };
     let template = match Template::from_json(&body) {
         Ok(template) => template,
         Err(why) => return refused(Reason::BadRequest, &why),
     };
-    match template.expand(&engine).await {
+    match template.expand(engine).await {
         Ok(done) => {
             let size = done.size();
             let written = heavy(size, move || written(form, &template, done))
                 .await
                 .and_then(|written| written);
-            written.unwrap_or_else(|error| refusal(&error))
+            written.unwrap_or_else(|error| Fault::from(error).into_response())
         }
         Err(Failed::Template(why)) => {
             let name = &template.name;
@@ -58,7 +58,7 @@ pub(super) async fn expand(
                 format!("error expanding template: error expanding template {name}: {why}\n");
             refused(Reason::BadRequest, &message)
         }
-        Err(Failed::Request(error)) => refusal(&error),
+        Err(Failed::Request(error)) => Fault::from(error).into_response(),
     }
 }
 

@@ -1,134 +1,132 @@
-//! The manager's `POST /expand`: a Template in, in JSON or YAML and under any media type; a Manifest out.
+//! The manager: whatever is asked for, handed to whoever answers it.
 
-use apiserver::limits::heavy;
 use apiserver::status::Reason;
-use apiserver::yaml;
 use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
-use expansion::{Expanded, Map, Value};
-use http::StatusCode;
-use serde::Serialize;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse as _, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use serde::de::DeserializeOwned;
 
-use super::{Failed, Template, answer, code, refusal, text, whole};
-use crate::engine::Engine;
+use super::actor::Actor;
+use super::answer::{Fault, moved, nowhere, text};
+use super::route::{Found, Route, find};
+use super::template::{read, whole};
+use super::{Site, credentials, deployments, expand, expandybird, manifests, registries, types};
 
-const JSON: &str = "application/json; charset=UTF-8";
+/// How long a body may be, of which Deployment Manager read the beginning and took that for all.
+const BODY: usize = 1 << 20;
 
-/// Answers 201, or 400 with the reason in front of the configuration.
-pub(super) async fn expand(State(engine): State<Engine>, body: Body) -> Response {
-    let body = match whole(body).await {
-        Ok(body) => body,
-        Err(refusal) => return refusal,
+/// The path that was that of another service, on another port.
+const EXPANDYBIRD: &str = "/expandybird/expand";
+
+/// Answers one request.
+pub(super) async fn answer(State(site): State<Site>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    if parts.uri.path() == EXPANDYBIRD {
+        return expandybird::expand(&site.engine, &parts.method, &parts.headers, body).await;
+    }
+    let route = match find(&parts.method, parts.uri.path()) {
+        Found::Route(route) => route,
+        Found::Moved(to) => return moved(&to),
+        Found::Nowhere => return nowhere(),
+        Found::Malformed(why) => return Fault::bad(why).into_response(),
     };
-    let template = match read(&body) {
-        Ok(template) => template,
-        // It answered 200 and nothing.
-        Err(why) => return text(code(Reason::BadRequest), format!("{why}\n")),
-    };
-    match template.expand(&engine).await {
-        Ok(done) => match heavy(done.size(), move || manifest(&done.expanded)).await {
-            Ok(manifest) => answer(StatusCode::CREATED, JSON, manifest),
-            Err(error) => refusal(&error),
+    match route {
+        Route::Healthz => text(StatusCode::OK, "OK".to_owned()),
+        Route::Expand => {
+            expand::expand(&site.engine, body).await.unwrap_or_else(Fault::into_response)
+        }
+        route => match &site.actor {
+            Some(actor) => {
+                let asked = Asked { route, headers: parts.headers, query: parts.uri.query(), body };
+                asked.of(actor, &site).await.unwrap_or_else(Fault::into_response)
+            }
+            None => absent().into_response(),
         },
-        Err(Failed::Template(why)) => {
-            let Template { name, content, .. } = &template;
-            let message = format!(
-                "cannot expand template named {name} (template expansion: expandybird response:\n\
-                 error expanding template: error expanding template {name}: {why}\n):\n{content}\n"
-            );
-            text(code(Reason::BadRequest), message)
+    }
+}
+
+/// Whom to act as has to be said.
+fn absent() -> Fault {
+    Fault::new(
+        Reason::ServiceUnavailable,
+        "there are no deployments here: --dm-compat-kubeconfig says as whom to keep them, and --dm-compat-namespace where",
+    )
+}
+
+/// A request about what is stored.
+struct Asked<'a> {
+    route: Route,
+    headers: HeaderMap,
+    query: Option<&'a str>,
+    body: Body,
+}
+
+impl Asked<'_> {
+    async fn of(self, actor: &Actor, site: &Site) -> Result<Response, Fault> {
+        if self.route.takes_json() {
+            let Self { route, headers, body, .. } = self;
+            return change(actor, site, route, &headers, body).await;
         }
-        Err(Failed::Request(error)) => refusal(&error),
-    }
-}
-
-fn read(body: &[u8]) -> Result<Template, String> {
-    if let Ok(template) = Template::from_json(body) {
-        return Ok(template);
-    }
-    let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
-    let loaded = yaml::safe_load::<Value>(text).map_err(|error| error.to_string())?;
-    Template::from_json(loaded.value.to_json().as_bytes())
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Manifest<'a> {
-    expanded_config: List<'a>,
-    layout: List<'a>,
-}
-
-#[derive(Serialize)]
-struct List<'a> {
-    resources: Vec<Resource<'a>>,
-}
-
-/// What the manager knows of a resource; the rest it forgot, and its clients do not know it either.
-#[derive(Serialize)]
-struct Resource<'a> {
-    name: &'a Value,
-    r#type: &'a Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    properties: Option<&'a Map>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    resources: Vec<Resource<'a>>,
-}
-
-fn manifest(expanded: &Expanded) -> String {
-    let list = |values| List { resources: resources(values) };
-    let manifest =
-        Manifest { expanded_config: list(&expanded.resources), layout: list(&expanded.layout) };
-    serde_json::to_string(&manifest).expect("values are JSON")
-}
-
-fn resources(values: &[Value]) -> Vec<Resource<'_>> {
-    let resource = |value| Resource {
-        name: member(value, "name"),
-        r#type: member(value, "type"),
-        // Go leaves out what is empty.
-        properties: member(value, "properties").as_map().filter(|map| !map.is_empty()),
-        resources: resources(member(value, "resources").as_list().unwrap_or_default()),
-    };
-    values.iter().map(resource).collect()
-}
-
-fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
-    value.get(name).unwrap_or(&Value::Null)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_manifest_has_what_the_manager_knows_of_resources() {
-        let values = |json: &str| match Value::from_json(json).unwrap() {
-            Value::List(list) => list,
-            other => panic!("{other:?}"),
-        };
-        let expanded = Expanded {
-            resources: values(
-                r#"[{"type":"T","name":"a","properties":{"n":1},"metadata":{}},{"name":"b","type":"T","properties":{}}]"#,
-            ),
-            layout: values(
-                r#"[{"name":"x","type":"x.py","resources":[{"name":"a","type":"T"}],"outputs":[]}]"#,
-            ),
-            ..Expanded::default()
-        };
-        let want = r#"{"expandedConfig":{"resources":[{"name":"a","type":"T","properties":{"n":1}},{"name":"b","type":"T"}]},"layout":{"resources":[{"name":"x","type":"x.py","resources":[{"name":"a","type":"T"}]}]}}"#;
-        assert_eq!(manifest(&expanded), want);
-    }
-
-    #[test]
-    fn a_body_is_json_or_yaml_and_null_is_nothing() {
-        for body in [r#"{"name":"n","content":"c","imports":null}"#, "name: n\ncontent: c\n"] {
-            let template = read(body.as_bytes()).ok().unwrap();
-            assert_eq!((&*template.name, &*template.content), ("n", "c"));
-            assert!(template.imports.is_empty());
-        }
-        for body in ["{{{", "[]", r#"{"content":7}"#] {
-            assert!(read(body.as_bytes()).is_err(), "{body}");
+        match &self.route {
+            Route::Deployments => deployments::list(actor).await,
+            Route::Deployment(name) => deployments::read(actor, name).await,
+            Route::Delete(name) => deployments::delete(actor, name).await,
+            Route::Manifests(of) => manifests::list(actor, of).await,
+            Route::Manifest(of, name) => manifests::read(actor, of, name).await,
+            Route::Types => types::list(actor).await,
+            Route::Instances(of) => types::instances(actor, of).await,
+            Route::Metadata(of) => types::metadata(actor, of).await,
+            Route::RegistryOf(name) => registries::of(actor, name).await,
+            Route::Registries => registries::list(actor).await,
+            Route::Registry(name) => registries::read(actor, name).await,
+            Route::RegistryTypes(name) => registries::types(actor, name, self.query).await,
+            Route::RegistryType(name, of) => registries::urls(actor, name, of).await,
+            Route::Download(name) => registries::download(actor, name, self.query).await,
+            Route::Credential(name) => credentials::read(actor, name).await,
+            Route::Healthz
+            | Route::Expand
+            | Route::Create
+            | Route::Update(_)
+            | Route::CreateRegistry(_)
+            | Route::SetCredential(_) => Ok(nowhere()),
         }
     }
+}
+
+/// Answers what comes with a body.
+async fn change(
+    actor: &Actor,
+    site: &Site,
+    route: Route,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, Fault> {
+    announced(headers)?;
+    let body = whole(body, BODY).await?;
+    match route {
+        Route::Create => deployments::create(actor, &site.engine, &sent(&body)?).await,
+        Route::Update(name) => deployments::update(actor, &site.engine, &name, sent(&body)?).await,
+        Route::CreateRegistry(name) => registries::create(actor, &name, sent(&body)?).await,
+        Route::SetCredential(name) => credentials::set(actor, &name, sent(&body)?).await,
+        _ => Ok(nowhere()),
+    }
+}
+
+/// What a body says. Of one that cannot be read Deployment Manager said 200 and nothing.
+fn sent<T: DeserializeOwned>(body: &[u8]) -> Result<T, Fault> {
+    read(body).map_err(Fault::bad)
+}
+
+/// A body has to be announced as JSON; it may be YAML.
+fn announced(headers: &HeaderMap) -> Result<(), Fault> {
+    let given = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+    let given = given.unwrap_or_default();
+    if given.split(';').next().unwrap_or_default().trim() == "application/json" {
+        return Ok(());
+    }
+    let message =
+        format!("Unsupported content type {given:?}; expected one of [\"application/json\"]");
+    Err(Fault::new(Reason::UnsupportedMediaType, message))
 }

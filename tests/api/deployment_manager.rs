@@ -2,6 +2,7 @@
 
 use ::tests::client::{Answer, PATIENCE, Request, plain};
 use ::tests::corpus;
+use ::tests::exchanges::{self, Exchange};
 use ::tests::server::Server;
 use anyhow::{Context, Result, ensure};
 use http::Method;
@@ -19,43 +20,6 @@ const DIFFERENCES: &[(&str, u16, &str)] = &[
     ("expand python helper import", 201, "it was broken in this version"),
     ("expand jinja include", 201, "it was broken in this version"),
 ];
-
-/// One exchange of the record.
-struct Exchange {
-    name: String,
-    method: String,
-    path: String,
-    body: String,
-    answer: String,
-    status: u16,
-    media: String,
-}
-
-/// Reads the record: a name behind `###`, the request behind `>>>`, and the answer up to `<<<`.
-fn exchanges(text: &str) -> Vec<Exchange> {
-    text.split("\n### ").filter_map(exchange).collect()
-}
-
-fn exchange(text: &str) -> Option<Exchange> {
-    let (name, rest) = text.trim_start_matches("### ").split_once("\n>>> ")?;
-    let (request, rest) = rest.split_once('\n')?;
-    let (method, path) = request.split_once(' ')?;
-    let (rest, end) = rest.rsplit_once("\n<<< status ")?;
-    let (body, answer) = match rest.strip_prefix(">>> body: ") {
-        Some(rest) => rest.split_once('\n').unwrap_or((rest, "")),
-        None => ("", rest),
-    };
-    let (status, media) = end.lines().next()?.split_once(" type ")?;
-    Some(Exchange {
-        name: name.to_owned(),
-        method: method.to_owned(),
-        path: path.to_owned(),
-        body: body.to_owned(),
-        answer: answer.to_owned(),
-        status: status.parse().ok()?,
-        media: media.trim().to_owned(),
-    })
-}
 
 /// A server that has these paths, and where they are.
 fn start() -> Result<(Server, String)> {
@@ -75,7 +39,7 @@ async fn the_manager_answers_as_recorded_or_differs_by_a_rule() -> Result<()> {
     let text = std::fs::read_to_string(path)?;
     let (mut compared, mut wrong) = (0, Vec::new());
     let mut differences: Vec<&str> = DIFFERENCES.iter().map(|(name, ..)| *name).collect();
-    for recorded in exchanges(&text) {
+    for recorded in exchanges::read(&text) {
         if !matches!(recorded.path.as_str(), "/expand" | "/healthz") {
             continue;
         }
@@ -90,7 +54,7 @@ async fn the_manager_answers_as_recorded_or_differs_by_a_rule() -> Result<()> {
                 differences.retain(|known| known != name);
                 same_status(&answer, *status)
             }
-            None => recorded.is_answered_by(&answer),
+            None => is_answered_by(&recorded, &answer),
         };
         if let Err(error) = result {
             wrong.push(format!("{}: {error}\n{}", recorded.name, answer.text()));
@@ -108,44 +72,42 @@ fn same_status(answer: &Answer, want: u16) -> Result<()> {
     Ok(())
 }
 
-impl Exchange {
-    /// Successes are equal as JSON. Errors begin and end alike and say the same sentence; the tracebacks in between are
-    /// of a process that is not ours.
-    fn is_answered_by(&self, answer: &Answer) -> Result<()> {
-        same_status(answer, self.status)?;
-        let media = answer.header("content-type");
-        ensure!(media.eq_ignore_ascii_case(&self.media), "{media} for {}", self.media);
-        let text = answer.text();
-        if self.status == 201 {
-            let wanted: Value = serde_json::from_str(&self.answer)?;
-            ensure!(answer.json()? == wanted, "not {}", self.answer);
-            return Ok(());
-        }
-        if self.status == 200 {
-            ensure!(text == self.answer, "not {:?}", self.answer);
-            return Ok(());
-        }
-        let sent: Value = serde_json::from_str(&self.body)?;
-        let name = sent["name"].as_str().unwrap_or_default();
-        let head = format!(
-            "cannot expand template named {name} (template expansion: expandybird response:\n\
-             error expanding template: error expanding template {name}: "
-        );
-        let tail = format!("\n):\n{}\n", sent["content"].as_str().unwrap_or_default());
-        for text in [&self.answer, &text] {
-            ensure!(text.starts_with(&head) && text.ends_with(&tail), "{text}");
-        }
-        ensure!(text.contains("Resource: config"), "{text}");
-        // The sentence in front of what it is about; of an exception, the last line.
-        let (_, sentence) =
-            self.answer.split_once("ExpansionError: ").context("an error has a sentence")?;
-        let sentence = sentence.split(" Resource: ").next().unwrap_or_default();
-        if !sentence.contains('\n') && !sentence.starts_with('\'') {
-            ensure!(text.contains(sentence), "{sentence:?} is not in {text}");
-        }
-        ensure!(!text.contains("/oracle/") && !text.contains(".rs:"), "{text}");
-        Ok(())
+/// Successes are equal as JSON. Errors begin and end alike and say the same sentence; the tracebacks in between are
+/// of a process that is not ours.
+fn is_answered_by(recorded: &Exchange, answer: &Answer) -> Result<()> {
+    same_status(answer, recorded.status)?;
+    let media = answer.header("content-type");
+    ensure!(media.eq_ignore_ascii_case(&recorded.media), "{media} for {}", recorded.media);
+    let text = answer.text();
+    if recorded.status == 201 {
+        let wanted: Value = serde_json::from_str(&recorded.answer)?;
+        ensure!(answer.json()? == wanted, "not {}", recorded.answer);
+        return Ok(());
     }
+    if recorded.status == 200 {
+        ensure!(text == recorded.answer, "not {:?}", recorded.answer);
+        return Ok(());
+    }
+    let sent: Value = serde_json::from_str(&recorded.body)?;
+    let name = sent["name"].as_str().unwrap_or_default();
+    let head = format!(
+        "cannot expand template named {name} (template expansion: expandybird response:\n\
+             error expanding template: error expanding template {name}: "
+    );
+    let tail = format!("\n):\n{}\n", sent["content"].as_str().unwrap_or_default());
+    for text in [&recorded.answer, &text] {
+        ensure!(text.starts_with(&head) && text.ends_with(&tail), "{text}");
+    }
+    ensure!(text.contains("Resource: config"), "{text}");
+    // The sentence in front of what it is about; of an exception, the last line.
+    let (_, sentence) =
+        recorded.answer.split_once("ExpansionError: ").context("an error has a sentence")?;
+    let sentence = sentence.split(" Resource: ").next().unwrap_or_default();
+    if !sentence.contains('\n') && !sentence.starts_with('\'') {
+        ensure!(text.contains(sentence), "{sentence:?} is not in {text}");
+    }
+    ensure!(!text.contains("/oracle/") && !text.contains(".rs:"), "{text}");
+    Ok(())
 }
 
 #[tokio::test]
@@ -167,7 +129,7 @@ async fn what_the_manager_answered_badly_is_answered_well() -> Result<()> {
     let answer = send(post("/expand", json, yaml)).await?;
     assert_eq!(answer.status, 201, "{}", answer.text());
     assert_eq!(answer.json()?["layout"]["resources"][0]["name"], "a");
-    for path in ["/", "/deployments", "/expand/", "/expandybird"] {
+    for path in ["/", "/deployments/a/b", "/expand/", "/expandybird"] {
         let answer = send(Request::get(path)).await?;
         assert_eq!((answer.status, &*answer.text()), (404, "404 page not found\n"), "{path}");
     }

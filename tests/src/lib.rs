@@ -7,6 +7,7 @@ pub mod client;
 pub mod clients;
 pub mod cluster;
 pub mod corpus;
+pub mod exchanges;
 pub mod family;
 pub mod files;
 pub mod github;

@@ -116,8 +116,7 @@ async fn plan(pass: &mut Pass<'_>, expanded: &Expanded) -> Step<Plan> {
             Ok(plan)
         }
         Err(error) => {
-            let reason = if error.passes { "Unavailable" } else { "Invalid" };
-            pass.fail("Planned", reason, &error.to_string()).await?;
+            pass.fail("Planned", error.reason, &error.to_string()).await?;
             Err(if error.passes { Next::Retry } else { Next::Idle })
         }
     }

@@ -89,3 +89,55 @@ impl Controller {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::{future, stream};
+
+    use super::*;
+    use crate::twin::{Fault, Fuse, World, spec};
+    use crate::types::Phase;
+
+    fn changed(name: &str) -> Changed {
+        Changed { namespace: "demo".to_owned(), name: name.to_owned() }
+    }
+
+    const ONE: &str = "resources: [{name: NAME, type: ConfigMap, properties: {apiVersion: v1}}]";
+
+    #[tokio::test(start_paused = true)]
+    async fn all_that_is_heard_of_is_carried_out() {
+        let world = World::new();
+        let names: Vec<_> = (0..20).map(|at| format!("app{at}")).collect();
+        for name in &names {
+            world.records.create(name, spec(&ONE.replace("NAME", name)));
+        }
+        let deployer = world.deployer(&Fuse::new(Fault::Never, 0));
+        let heard = stream::iter(names.iter().map(|name| changed(name)).collect::<Vec<_>>());
+        let controller = Controller::new(deployer, 3);
+        let run = controller.run(heard.chain(stream::pending()));
+        let deployed = async {
+            while !names.iter().all(|name| world.status(name).phase == Phase::Deployed) {
+                tokio::task::yield_now().await;
+            }
+        };
+        future::select(pin!(run), pin!(deployed)).await;
+        assert_eq!(world.cluster.log().len(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pass_that_breaks_is_tried_again_and_harms_no_other() {
+        let world = World::new();
+        world.records.create("one", spec(&ONE.replace("NAME", "one")));
+        world.records.create("two", spec(&ONE.replace("NAME", "two")));
+        let deployer = world.deployer(&Fuse::new(Fault::Panic, 0));
+        let heard = stream::iter([changed("one"), changed("two")]);
+        let run = Controller::new(deployer, 1).run(heard.chain(stream::pending()));
+        let deployed = async {
+            while !["one", "two"].iter().all(|name| world.status(name).phase == Phase::Deployed) {
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            }
+        };
+        future::select(pin!(run), pin!(deployed)).await;
+        assert_eq!(world.cluster.log().len(), 2);
+    }
+}

@@ -73,10 +73,11 @@ impl Deployer {
         }
         let mut pass = Pass::new(self, deployment);
         let next = pass.go().await.unwrap_or_else(|next| next);
-        if next == Next::Again {
+        let late = !pass.acts.is_empty() && !late::is_current(&pass).await;
+        if late {
             late::take_back(&pass).await;
         }
-        (next, Some(pass.deployment.resource_version))
+        (if late { Next::Again } else { next }, Some(pass.deployment.resource_version))
     }
 }
 
@@ -134,10 +135,27 @@ impl<'a> Pass<'a> {
         if self.status == self.deployment.status {
             return Ok(());
         }
-        let version = self.deployer.records.write_status(&self.deployment, &self.status).await?;
-        self.deployment.resource_version = version;
-        self.deployment.status = self.status.clone();
-        Ok(())
+        match self.deployer.records.write_status(&self.deployment, &self.status).await {
+            Ok(version) => {
+                self.deployment.resource_version = version;
+                self.deployment.status = self.status.clone();
+                Ok(())
+            }
+            Err(RecordError::Refused(why)) => self.refused(&why).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Says in the status as it was that it cannot become another: most likely it is too large.
+    async fn refused(&mut self, why: &str) -> Step<()> {
+        self.status = self.deployment.status.clone();
+        self.status.observed_generation = self.deployment.generation;
+        self.status.phase = Phase::Failed;
+        self.set("Ready", Truth::False, "Refused", &format!("the status cannot be written: {why}"));
+        if self.status != self.deployment.status {
+            self.deployer.records.write_status(&self.deployment, &self.status).await?;
+        }
+        Err(Next::Retry)
     }
 
     /// Notes that something failed, which is what a condition says: it is not so, and why.

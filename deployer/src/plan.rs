@@ -13,7 +13,7 @@ use expansion::{Expanded, Link, Target as Referent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::cluster::{Cluster, ClusterError, Kind, Target};
+use crate::cluster::{Cluster, ClusterError, Kind, Mapping, Target};
 
 pub(crate) use object::{Owner, Placed, bare, json, owner};
 
@@ -88,8 +88,17 @@ pub enum Of {
 pub struct PlanError {
     /// Everything that is wrong, each with the resource that it is wrong with.
     pub problems: Vec<String>,
+    /// The same in one word, as conditions give reasons.
+    pub reason: &'static str,
     /// Whether waiting alone may help.
     pub passes: bool,
+}
+
+impl PlanError {
+    /// Only another configuration helps.
+    fn invalid(problems: Vec<String>) -> Self {
+        Self { problems, reason: "Invalid", passes: false }
+    }
 }
 
 impl Plan {
@@ -103,70 +112,33 @@ impl Plan {
         namespace: &str,
         cluster: &dyn Cluster,
     ) -> Result<Self, PlanError> {
-        let mut problems = Vec::new();
-        let named: Vec<String> = expanded.resources.iter().map(object::name).collect();
-        let mut objects = Vec::new();
-        for resource in &expanded.resources {
-            objects.push(object::read(resource).unwrap_or_else(|wrong| {
-                let name = object::name(resource);
-                problems.extend(wrong.into_iter().map(|wrong| format!("resource {name}: {wrong}")));
-                object::Object::default()
-            }));
-        }
-        if !problems.is_empty() {
-            return Err(PlanError { problems, passes: false });
-        }
+        let names: Vec<String> = expanded.resources.iter().map(object::name).collect();
+        let objects = objects(&names, expanded)?;
         let mappings = mappings(&objects, cluster).await?;
-        let mut placed = Vec::new();
-        for (name, object) in named.iter().zip(&objects) {
-            match object.place(mappings.get(&object.kind), namespace) {
-                Ok(target) => placed.push(target),
-                Err(wrong) => problems.push(format!("resource {name}: {wrong}")),
-            }
-        }
-        if !problems.is_empty() {
-            // Somebody may install the kind.
-            return Err(PlanError { problems, passes: true });
-        }
-        problems.extend(repeated(&named, &placed));
-        let waves = order::waves(&expanded.links, &objects, &placed);
+        let targets = targets(&names, &objects, &mappings, namespace)?;
+        let waves = order::waves(&expanded.links, &objects, &targets);
+        let mut problems = repeated(&names, &targets);
         let mut deployments = BTreeSet::new();
         let mut resources = Vec::new();
-        for (at, target) in placed.into_iter().enumerate() {
-            let links = &expanded.links[at];
-            let wrong = |wrong| format!("resource {}: {wrong}", named[at]);
-            problems.extend(
-                links
-                    .missing
-                    .iter()
-                    .map(|name| wrong(format!("metadata.dependsOn: there is no resource {name}"))),
-            );
-            let references =
-                references(&links.references, &mut deployments).unwrap_or_else(|unclear| {
-                    problems.extend(unclear.into_iter().map(wrong));
-                    Vec::new()
-                });
-            resources.push(Planned {
-                name: named[at].clone(),
-                target,
-                wave: waves[at],
-                references,
-            });
+        for (at, target) in targets.into_iter().enumerate() {
+            let (links, name) = (&expanded.links[at], names[at].clone());
+            let (references, mut wrong) = references(&links.references, &mut deployments);
+            let nobody = |name| format!("metadata.dependsOn: there is no resource {name}");
+            wrong.extend(links.missing.iter().map(nobody));
+            problems.extend(wrong.into_iter().map(|wrong| format!("resource {name}: {wrong}")));
+            resources.push(Planned { name, target, wave: waves[at], references });
         }
         let mut outputs = Vec::new();
-        for output in &expanded.outputs {
-            let text = output.value.to_json();
+        for expansion::Output { name, value } in &expanded.outputs {
+            let text = value.to_json();
             let used = expanded.output_links.iter().filter(|link| says(&text, &link.text));
-            let references = references(used, &mut deployments).unwrap_or_else(|unclear| {
-                let wrong = |wrong| format!("output {}: {wrong}", output.name);
-                problems.extend(unclear.into_iter().map(wrong));
-                Vec::new()
-            });
-            let value = object::json(&output.value);
-            outputs.push(PlannedOutput { name: output.name.clone(), value, references });
+            let (references, wrong) = references(used, &mut deployments);
+            problems.extend(wrong.into_iter().map(|wrong| format!("output {name}: {wrong}")));
+            let (name, value) = (name.clone(), object::json(value));
+            outputs.push(PlannedOutput { name, value, references });
         }
         if !problems.is_empty() {
-            return Err(PlanError { problems, passes: false });
+            return Err(PlanError::invalid(problems));
         }
         let deployments = deployments.into_iter().collect();
         Ok(Self { resources, outputs, deployments })
@@ -184,16 +156,52 @@ fn says(json: &str, text: &str) -> bool {
     json.contains(text.trim_matches('"'))
 }
 
+/// The objects that resources become.
+fn objects(names: &[String], expanded: &Expanded) -> Result<Vec<object::Object>, PlanError> {
+    let (mut objects, mut problems) = (Vec::new(), Vec::new());
+    for (name, resource) in names.iter().zip(&expanded.resources) {
+        match object::read(resource) {
+            Ok(object) => objects.push(object),
+            Err(wrong) => {
+                problems.extend(wrong.into_iter().map(|wrong| format!("resource {name}: {wrong}")));
+            }
+        }
+    }
+    if problems.is_empty() { Ok(objects) } else { Err(PlanError::invalid(problems)) }
+}
+
+/// Where the objects go.
+fn targets(
+    names: &[String],
+    objects: &[object::Object],
+    mappings: &BTreeMap<Kind, Mapping>,
+    namespace: &str,
+) -> Result<Vec<Target>, PlanError> {
+    let (mut targets, mut problems) = (Vec::new(), Vec::new());
+    for (name, object) in names.iter().zip(objects) {
+        match object.place(mappings.get(&object.kind), namespace) {
+            Ok(target) => targets.push(target),
+            Err(wrong) => problems.push(format!("resource {name}: {wrong}")),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(targets);
+    }
+    // Somebody may install the kind.
+    Err(PlanError { problems, reason: "NotFound", passes: true })
+}
+
 /// Where the kinds of objects are found: in the cluster, or made by the plan itself.
 async fn mappings(
     objects: &[object::Object],
     cluster: &dyn Cluster,
-) -> Result<BTreeMap<Kind, crate::cluster::Mapping>, PlanError> {
+) -> Result<BTreeMap<Kind, Mapping>, PlanError> {
     let mut mappings = BTreeMap::new();
     let mut own: BTreeMap<_, _> =
         objects.iter().filter_map(object::Object::defines).flatten().collect();
     for kind in objects.iter().map(|object| &object.kind).collect::<BTreeSet<_>>() {
         let found = cluster.mapping(kind).await.map_err(|error| PlanError {
+            reason: error.reason(),
             passes: error.passes() || matches!(error, ClusterError::Forbidden(_)),
             problems: vec![format!("{kind}: {error}")],
         })?;
@@ -216,37 +224,34 @@ fn repeated(names: &[String], targets: &[Target]) -> Vec<String> {
     problems
 }
 
-/// References as a plan has them; what is not clear about some.
+/// References as a plan has them, and what is not clear about some.
 fn references<'a>(
     links: impl IntoIterator<Item = &'a Link>,
     deployments: &mut BTreeSet<String>,
-) -> Result<Vec<Reference>, Vec<String>> {
+) -> (Vec<Reference>, Vec<String>) {
     let (mut found, mut unclear) = (Vec::new(), Vec::new());
     for Link { text, target, path } in links {
         let of = match target {
-            Referent::Resource(at) => Of::Resource(*at),
-            Referent::Deployment(name) => {
-                deployments.insert(name.clone());
-                Of::Deployment(name.clone())
-            }
-            Referent::Ambiguous => {
-                unclear.push(format!("{text} could be about several resources"));
-                continue;
-            }
-            Referent::Template => {
-                unclear.push(format!("{text} is about a template without such an output"));
-                continue;
-            }
-            Referent::Unknown => {
-                unclear.push(format!("{text} is about a resource that is not there"));
-                continue;
-            }
-            Referent::Malformed => {
-                unclear.push(format!("malformed reference: {text}"));
-                continue;
-            }
+            Referent::Resource(at) => Ok(Of::Resource(*at)),
+            Referent::Deployment(name) => Ok(Of::Deployment(name.clone())),
+            Referent::Ambiguous => Err(format!("{text} could be about several resources")),
+            Referent::Template => Err(format!("{text} is about a template without such an output")),
+            Referent::Unknown => Err(format!("{text} is about a resource that is not there")),
+            Referent::Malformed => Err(format!("malformed reference: {text}")),
         };
-        found.push(Reference { text: text.clone(), of, path: path.clone() });
+        match of {
+            Ok(of) => {
+                deployments.extend(match &of {
+                    Of::Deployment(name) => Some(name.clone()),
+                    Of::Resource(_) => None,
+                });
+                found.push(Reference { text: text.clone(), of, path: path.clone() });
+            }
+            Err(why) => unclear.push(why),
+        }
     }
-    if unclear.is_empty() { Ok(found) } else { Err(unclear) }
+    (found, unclear)
 }
+
+#[cfg(test)]
+mod tests;

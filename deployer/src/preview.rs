@@ -13,6 +13,9 @@ use crate::values::Values;
 use crate::{apply, begin, difference, time};
 use futures::FutureExt as _;
 
+/// As many bytes of differences are shown.
+const ROOM: usize = 512 << 10;
+
 /// Shows what would be done.
 pub(crate) async fn show(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<()> {
     let changes = begin::changes(pass, &manifest.plan);
@@ -26,6 +29,7 @@ pub(crate) async fn show(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<()> {
         .map(|at| one(cluster, deployment, manifest, values, at).boxed());
     let mut shown = together(shown).await;
     shown.extend(obsolete(pass, manifest));
+    fit(&mut shown);
 
     let total = shown.len();
     pass.status.preview = shown;
@@ -42,6 +46,17 @@ pub(crate) async fn show(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<()> {
     });
     pass.set("Ready", Truth::False, "Preview", "spec.preview is set");
     pass.save().await
+}
+
+/// Leaves out differences that a status has no room for.
+fn fit(shown: &mut [Preview]) {
+    let mut room = ROOM;
+    for preview in shown {
+        match room.checked_sub(preview.diff.len()) {
+            Some(left) => room = left,
+            None => preview.diff = "(there is no room to show it)\n".to_owned(),
+        }
+    }
 }
 
 async fn one(

@@ -1,6 +1,7 @@
 //! What a deployer does, as claims over whole passes in a world that is in memory.
 
 mod drift;
+mod failures;
 mod faults;
 mod life;
 mod owners;

@@ -11,7 +11,7 @@ mod records;
 mod world;
 
 pub(crate) use cluster::{TwinCluster, target};
-pub(crate) use expand::TwinExpand;
+pub(crate) use expand::{TwinExpand, expanded};
 pub(crate) use fuse::{Fault, Faulty, Fuse};
 pub(crate) use records::TwinRecords;
 pub(crate) use world::{ALICE, BOB, World, requester, spec};

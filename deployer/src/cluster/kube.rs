@@ -210,11 +210,13 @@ impl Cluster for Kube {
     fn is_ending<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<bool, ClusterError>> {
         Box::pin(async move {
             let namespaces: Api<Namespace> = Api::all(self.client.clone());
-            let found = timeout(TIME, namespaces.get_opt(namespace)).await;
-            let found = found
-                .map_err(|_| unavailable("kube-apiserver did not answer in time"))?
-                .map_err(failed)?;
-            Ok(found.is_none_or(|found| found.metadata.deletion_timestamp.is_some()))
+            let found = timeout(TIME, namespaces.get(namespace)).await;
+            let found = found.map_err(|_| unavailable("kube-apiserver did not answer in time"))?;
+            match found.map_err(failed) {
+                Ok(found) => Ok(found.metadata.deletion_timestamp.is_some()),
+                Err(ClusterError::NotFound(_)) => Ok(true),
+                Err(error) => Err(error),
+            }
         })
     }
 }
@@ -327,3 +329,6 @@ fn failed(error: kube::Error) -> ClusterError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -124,6 +124,8 @@ fn backoff(failures: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn key(name: &str) -> Changed {
@@ -181,6 +183,71 @@ mod tests {
         queue.take(now);
         queue.done(&key("a"), Next::Retry, some("1"), now);
         assert_eq!(queue.due(), Some(now + FIRST), "success is forgiven");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever happens in whatever order: one pass at a time over each, no change is missed, no
+        /// time that was asked for is forgotten, and what is known agrees with what is due.
+        #[test]
+        fn no_change_is_missed_and_no_time_is_forgotten(
+            events in prop::collection::vec((0..3_u8, 0..6_u8, 0..20_u64), 1..200),
+        ) {
+            let (mut now, mut queue) = (Instant::now(), Queue::default());
+            let mut running: BTreeSet<Changed> = BTreeSet::new();
+            // Those that were changed since the last pass over them began, and times promised.
+            let mut unseen: BTreeSet<Changed> = BTreeSet::new();
+            let mut promised: BTreeMap<Changed, Instant> = BTreeMap::new();
+            for (which, event, number) in events {
+                let key = key(["a", "b", "c"][usize::from(which)]);
+                match event {
+                    0 | 1 => {
+                        queue.changed(&key, now);
+                        unseen.insert(key);
+                    }
+                    2 | 3 => {
+                        while let Some((key, known)) = queue.take(now) {
+                            prop_assert!(running.insert(key.clone()), "two passes over {key:?}");
+                            unseen.remove(&key);
+                            if known.is_none() {
+                                promised.remove(&key);
+                            }
+                        }
+                    }
+                    4 => {
+                        if running.remove(&key) {
+                            let next = match number {
+                                0..5 => Next::Idle,
+                                5..10 => Next::After(Duration::from_secs(number)),
+                                10..15 => Next::Unchanged,
+                                _ => Next::Retry,
+                            };
+                            if let Next::After(time) = next {
+                                promised.insert(key.clone(), now + time);
+                            } else if next != Next::Unchanged {
+                                promised.remove(&key);
+                            }
+                            queue.done(&key, next, some("1"), now);
+                        }
+                    }
+                    _ => now += Duration::from_secs(number),
+                }
+                let due: BTreeSet<_> = queue.due.iter().cloned().collect();
+                let known = queue.known.iter();
+                let held = known.filter_map(|(key, known)| Some((known.due?, key.clone()))).collect();
+                prop_assert_eq!(due, held);
+                for key in unseen.difference(&running) {
+                    let due = queue.known[key].due;
+                    prop_assert!(due.is_some_and(|due| due <= now), "{key:?} was changed: {due:?}");
+                }
+                for (key, time) in promised.iter().filter(|(key, _)| !running.contains(*key)) {
+                    let Known { due, planned, .. } = &queue.known[key];
+                    let kept = [*due, *planned].into_iter().flatten().any(|due| due <= *time);
+                    prop_assert!(kept, "{key:?} was to be looked at");
+                }
+            }
+        }
     }
 
     #[test]

@@ -85,6 +85,13 @@ impl TwinCluster {
         act(&mut self.0.lock().unwrap())
     }
 
+    /// It has a kind of namespaced objects more.
+    pub(crate) fn serve(&self, api_version: &str, kind: &str, resource: &str) {
+        let (api_version, kind) = (api_version.to_owned(), kind.to_owned());
+        let mapping = Mapping { resource: resource.to_owned(), namespaced: true };
+        self.with(|state| state.kinds.insert(Kind { api_version, kind }, mapping));
+    }
+
     /// From now on controllers work and objects go when the clock ticks.
     pub(crate) fn slow(&self) {
         self.with(|state| state.slow = true);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use expansion::{Expansion, Input as Wanted, Options, Step};
+use expansion::{Expanded, Expansion, Input as Wanted, Options, Step};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 
@@ -12,11 +12,11 @@ use crate::types::{Deployment, Input};
 /// Expands in place.
 pub(crate) struct TwinExpand;
 
-fn expand(deployment: &Deployment) -> Result<Resolved, Vec<String>> {
-    let content = deployment.spec.configuration.clone().unwrap_or_default();
-    let env = [("deployment".to_owned(), deployment.name.as_str().into())];
+/// What a configuration expands to.
+pub(crate) fn expanded(configuration: &str) -> Result<Expanded, Vec<String>> {
+    let env = [("deployment".to_owned(), "app".into())];
     let wanted = Wanted {
-        configuration: content.clone(),
+        configuration: configuration.to_owned(),
         env: env.into_iter().collect(),
         options: Options::default(),
         ..Wanted::default()
@@ -28,6 +28,12 @@ fn expand(deployment: &Deployment) -> Result<Resolved, Vec<String>> {
     let Step::Done(expanded) = expansion.step().map_err(told)? else {
         return Err(vec!["there are no templates here".to_owned()]);
     };
+    Ok(expanded)
+}
+
+fn expand(deployment: &Deployment) -> Result<Resolved, Vec<String>> {
+    let content = deployment.spec.configuration.clone().unwrap_or_default();
+    let expanded = expanded(&content)?;
     let digest = format!("of {} bytes", content.len());
     let input = Input { name: deployment.name.clone(), content, imports: Vec::new() };
     Ok(Resolved { input, expanded: Arc::new(expanded), digest })

@@ -26,6 +26,8 @@ pub(crate) enum Fault {
     FailBefore,
     /// The call fails for once, although it had its effect.
     FailAfter,
+    /// Somebody made a mistake.
+    Panic,
     /// The process stops before the effect, and goes on when it is told to, as if nothing had been.
     Freeze,
     /// Nothing, but others come between, in an order that a number decides.
@@ -126,6 +128,7 @@ impl Fuse {
                 _ = self.thawed.subscribe().wait_for(|thawed| *thawed).await;
                 act().await
             }
+            Fault::Panic => panic!("this is a test"),
             Fault::FailBefore => Err(unavailable()),
             Fault::FailAfter => {
                 _ = act().await;

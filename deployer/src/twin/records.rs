@@ -23,11 +23,18 @@ struct State {
     events: Vec<String>,
     count: u64,
     writes: usize,
+    /// As many bytes a status may have; 0 is no limit.
+    limit: usize,
 }
 
 impl TwinRecords {
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.0.lock().unwrap())
+    }
+
+    /// From now on a status is refused that has more bytes.
+    pub(crate) fn limit(&self, bytes: usize) {
+        self.with(|state| state.limit = bytes);
     }
 
     /// A user creates a Deployment in `demo`.
@@ -150,6 +157,9 @@ impl Records for TwinRecords {
     ) -> BoxFuture<'a, Result<String, RecordError>> {
         let written = self.with(|state| {
             let next = state.count + 1;
+            if state.limit > 0 && json!(status).to_string().len() > state.limit {
+                return Err(RecordError::Refused("it is too large".to_owned()));
+            }
             let found = state.current(deployment)?;
             // As it is stored, so that nothing is in memory only.
             found.status = serde_json::from_value(json!(status)).unwrap();

@@ -187,6 +187,18 @@ pub enum Action {
     None,
 }
 
+/// As many bytes a message may have: that of a Kubernetes condition, less what ends it.
+const LONGEST: usize = 32_000;
+
+/// A message that is not too long.
+fn shortened(mut message: String) -> String {
+    if message.len() > LONGEST {
+        message.truncate(message.floor_char_boundary(LONGEST));
+        message.push_str("\n…");
+    }
+    message
+}
+
 impl Status {
     /// The condition of that type.
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
@@ -210,7 +222,7 @@ impl Status {
             kind: kind.to_owned(),
             status,
             reason: reason.to_owned(),
-            message: message.into(),
+            message: shortened(message.into()),
             last_transition_time: String::new(),
             observed_generation: generation,
         };

@@ -3,6 +3,8 @@
 //! Bodies travel as text, so that a template's objects are not read into a tree on the way.
 //! Warning headers go to standard error as kubectl prints them.
 
+use std::net::IpAddr;
+
 use anyhow::{Context, anyhow, bail};
 use futures::Stream;
 use http::uri::PathAndQuery;
@@ -12,7 +14,7 @@ use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::core::{Status, WatchEvent};
 use processor::Dialect;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::Connection;
 use crate::failure::Failure;
@@ -236,11 +238,47 @@ impl Client {
 /// # Errors
 /// When it is no URL.
 pub(crate) fn at(url: &str) -> anyhow::Result<(Client, PathAndQuery)> {
+    let (server, path) = split(url)?;
+    Ok((Client::with(Config::new(server), String::new())?, path))
+}
+
+/// The server at `url` that has a certificate of `authority`, with the token in `token` for who we are. Both are files.
+///
+/// # Errors
+/// When it is no URL, a file cannot be read, or others could read the token on its way.
+pub(crate) async fn trusted(
+    url: &str,
+    authority: Option<&str>,
+    token: Option<&str>,
+) -> anyhow::Result<(Client, PathAndQuery)> {
+    let (server, path) = split(url)?;
+    let host = server.host().unwrap_or_default().trim_matches(['[', ']']);
+    let is_near = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+    if token.is_some() && server.scheme_str() != Some("https") && !is_near {
+        bail!("a token is sent by https alone");
+    }
+    // Files of tokens end with a line break, which no header may have.
+    let token = token
+        .map(|file| std::fs::read_to_string(file).with_context(|| file.to_owned()))
+        .transpose()?
+        .map(|token| token.trim().to_owned());
+    let kubeconfig: Kubeconfig = serde_json::from_value(json!({
+        "clusters": [{"name": "c", "cluster":
+            {"server": server.to_string(), "certificate-authority": authority}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "c",
+    }))?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    Ok((Client::with(config, String::new())?, path))
+}
+
+/// The server of a URL, and the path there.
+fn split(url: &str) -> anyhow::Result<(http::Uri, PathAndQuery)> {
     let mut server = url.parse::<http::Uri>()?.into_parts();
     let root = PathAndQuery::from_static("/");
     let path = server.path_and_query.replace(root.clone());
-    let config = Config::new(http::Uri::from_parts(server)?);
-    Ok((Client::with(config, String::new())?, path.unwrap_or(root)))
+    Ok((http::Uri::from_parts(server)?, path.unwrap_or(root)))
 }
 
 /// The text at `url`, from any web server and without credentials.

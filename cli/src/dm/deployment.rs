@@ -133,17 +133,12 @@ impl Deployment {
         self.status.conditions.iter().find(|condition| condition.kind == kind)
     }
 
-    /// What is wrong: what conditions say, and what of resources no condition says.
+    /// What is wrong: why it is not ready, and what of resources that does not say.
     pub(super) fn reasons(&self) -> Vec<String> {
-        let not_so = self.status.conditions.iter().filter(|condition| condition.status == "False");
-        let mut reasons: Vec<String> = Vec::new();
-        for condition in not_so {
-            for line in condition.message.lines().filter(|line| !line.trim().is_empty()) {
-                if !reasons.iter().any(|known| known == line) {
-                    reasons.push(line.to_owned());
-                }
-            }
-        }
+        let ready = self.condition("Ready");
+        let said = ready.map(|ready| &*ready.message).unwrap_or_default();
+        let lines = said.lines().filter(|line| !line.trim().is_empty());
+        let mut reasons: Vec<String> = lines.map(str::to_owned).collect();
         for resource in &self.status.resources {
             let error = &resource.error;
             if resource.state == "Failed" && !reasons.iter().any(|known| known.contains(error)) {
@@ -151,7 +146,6 @@ impl Deployment {
             }
         }
         if reasons.is_empty() {
-            let ready = self.condition("Ready");
             let word = ready.map(|ready| &*ready.reason).filter(|word| !word.is_empty());
             reasons.push(word.unwrap_or("it failed").to_owned());
         }
@@ -180,8 +174,8 @@ mod tests {
         let object = json!({"metadata": {"name": "d", "generation": 9}, "status": {
             "phase": phase, "observedGeneration": observed, "newer": [1],
             "conditions": [
-                {"type": "Applied", "status": "False", "reason": "Refused", "message": "a: no\nb: no"},
-                {"type": "Ready", "status": ready, "reason": "Refused", "message": "a: no\n"}],
+                {"type": "Drifted", "status": "False", "reason": "AsApplied", "message": "all is well"},
+                {"type": "Ready", "status": ready, "reason": "Refused", "message": "a: no\nb: no\n"}],
             "resources": [
                 {"name": "a", "kind": "Service", "objectName": "x", "state": "Failed", "error": "no"},
                 {"name": "c", "kind": "Pod", "namespace": "n", "objectName": "y", "state": "Failed", "error": "full"}]}});

@@ -73,6 +73,12 @@ pub(super) const FLAGS: &[Flag] = &[
         help: "Namespace; that of the kubeconfig's context if absent",
     },
     flag(
+        "certificate-authority",
+        Takes::Text,
+        "File with the authority of the certificate that --service has",
+    ),
+    flag("token-file", Takes::Text, "File with the token that --service asks for"),
+    flag(
         "properties-file",
         Takes::Text,
         "File of YAML with properties of a type; --properties count before them",

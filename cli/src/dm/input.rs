@@ -22,6 +22,8 @@ pub(super) struct Given {
     name: Option<String>,
     /// The file or the type, as it was given.
     argument: String,
+    /// Whether the argument only names what standard input has.
+    piped: bool,
     pub(super) input: Input,
 }
 
@@ -43,8 +45,9 @@ impl Given {
             let text = "No template name or configuration(s) supplied".to_owned();
             return Err(Failure::Several(vec![text]).into());
         };
-        let input = if line.switch("stdin") == Some(true) {
-            piped(argument, imports)?
+        let piped = line.switch("stdin") == Some(true);
+        let input = if piped {
+            from_stdin(argument, imports)?
         } else if Path::new(argument).is_file() {
             from_file(argument, imports)?
         } else {
@@ -56,15 +59,15 @@ impl Given {
             eprintln!("Warning: properties are for a type; those of a configuration stand in it");
         }
         let name = line.text("name").map(str::to_owned);
-        Ok(Given { name, argument: argument.clone(), input })
+        Ok(Given { name, argument: argument.clone(), piped, input })
     }
 
-    /// The name of the deployment as the original has it: of a file the last part of its path, of a type all of it.
+    /// The name of the deployment as the original has it: of a file the last part of its path, of all else all of it.
     pub(super) fn original_name(&self) -> &str {
         let of_file = || Path::new(&self.argument).file_name().and_then(|name| name.to_str());
         let default = match self.input {
-            Input::Configuration { .. } => of_file().unwrap_or(&self.argument),
-            Input::Type { .. } => &self.argument,
+            Input::Configuration { .. } if !self.piped => of_file().unwrap_or(&self.argument),
+            _ => &self.argument,
         };
         self.name.as_deref().unwrap_or(default)
     }
@@ -95,7 +98,7 @@ impl Input {
     }
 }
 
-fn piped(name: &str, imports: &[String]) -> anyhow::Result<Input> {
+fn from_stdin(name: &str, imports: &[String]) -> anyhow::Result<Input> {
     let mut bytes = Vec::new();
     io::stdin().read_to_end(&mut bytes).context("reading standard input")?;
     let beside = collect::named(imports, Path::new(""))?;

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use expansion::imports::File;
 use http::{Method, Request, header};
 use kube::client::Body;
 use serde::{Deserialize, Serialize};
@@ -26,8 +27,16 @@ const TIMEOUT: u64 = 20;
 /// # Errors
 /// Whatever stops it.
 pub(super) async fn run(command: Command, url: &str, line: &Line) -> anyhow::Result<()> {
-    let (client, path) = client::at(url).with_context(|| format!("cannot parse url ({url})"))?;
-    let patience = Duration::from_secs(line.seconds("timeout").unwrap_or(TIMEOUT));
+    let connected = match (line.text("certificate-authority"), line.text("token-file")) {
+        (None, None) => client::at(url),
+        (authority, token) => client::trusted(url, authority, token).await,
+    };
+    let (client, path) = connected.with_context(|| format!("--service {url}"))?;
+    // As in the original, 0 is without end.
+    let patience = match line.seconds("timeout").unwrap_or(TIMEOUT) {
+        0 => Duration::MAX,
+        seconds => Duration::from_secs(seconds),
+    };
     let path = path.path().trim_end_matches('/').to_owned();
     let service = Service { client, path, patience };
     match command {
@@ -220,12 +229,15 @@ fn posted(given: &Given, path: &str, action: String) -> anyhow::Result<Call> {
     Ok(Call { method: Method::POST, path: path.to_owned(), body, action })
 }
 
-/// Every name with its text: the service knows a file by no other.
+/// Every name with its text: the service knows a file by no other. Names that were given come first and in their order,
+/// as the original sent them.
 fn imports(collected: &Collected) -> Vec<Import<'_>> {
-    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    collected
-        .imports
-        .iter()
+    let given: Vec<&str> = collected.files.iter().map(File::known_as).collect();
+    let derived = collected.imports.keys().map(String::as_str).filter(|name| !given.contains(name));
+    let names = given.iter().copied().chain(derived);
+    let last = |path: &str| path.rsplit('/').next().map(str::to_owned);
+    names
+        .filter_map(|name| Some((name, collected.imports.get(name)?)))
         .map(|(name, import)| Import {
             name,
             path: (last(name) != last(&import.path)).then_some(&*import.path),
@@ -328,14 +340,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("lib")).unwrap();
         let file = |path: &str, text: &str| std::fs::write(folder.path().join(path), text).unwrap();
-        file("a.yaml", "imports: [{path: lib/t.jinja}, {path: u.py, name: v}]\n");
+        file("a.yaml", "imports: [{path: u.py, name: v}, {path: lib/t.jinja}]\n");
         file("lib/t.jinja", "1");
         file("u.py", "2");
         let path = folder.path().join("a.yaml");
         let body = call(&["expand", path.to_str().unwrap()]).body;
         assert_eq!(
             body,
-            r#"{"name":"a.yaml","content":"imports: [{path: lib/t.jinja}, {path: u.py, name: v}]\n","imports":[{"name":"lib/t.jinja","content":"1"},{"name":"t.jinja","content":"1"},{"name":"v","path":"u.py","content":"2"}]}"#
+            r#"{"name":"a.yaml","content":"imports: [{path: u.py, name: v}, {path: lib/t.jinja}]\n","imports":[{"name":"v","path":"u.py","content":"2"},{"name":"lib/t.jinja","content":"1"},{"name":"t.jinja","content":"1"}]}"#
         );
     }
 

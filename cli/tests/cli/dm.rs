@@ -1,5 +1,7 @@
 //! `dm` with the Kubernetes API: which requests it makes, what it waits for, and what it prints.
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
 use crate::run::{Outcome, Run};
@@ -386,4 +388,45 @@ fn calls_that_cannot_be_understood_say_where_help_is() {
         needs,
         "error: this command needs the Kubernetes API; --service has no path for it\n"
     );
+}
+
+#[test]
+fn a_service_is_shown_a_token_where_nobody_else_sees_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "secret\n").unwrap();
+    let file = file.to_str().unwrap();
+    let server = Server::start(&[("*", Answer::ok("[]"))]);
+    let url = server.url() + "/base/";
+    Run::dm(&["list", "--service", &url, "--token-file", file]).go().quietly();
+    Run::dm(&["list", "--service", &url]).go().quietly();
+    let requests = server.received();
+    assert_eq!(requests[0].line, "GET /base/deployments");
+    assert_eq!(
+        requests.iter().map(|one| &*one.authorization).collect::<Vec<_>>(),
+        ["Bearer secret", ""]
+    );
+    let far = ["list", "--service", "http://example.com", "--token-file", file];
+    let refused = Run::dm(&far).go().refused();
+    assert_eq!(refused, "error: --service http://example.com: a token is sent by https alone\n");
+}
+
+#[test]
+fn a_layout_is_drawn_of_what_a_service_answers_and_slow_ones_are_given_up() {
+    let manifest = json!({"deployment": "gb", "name": "m", "layout": {"resources": [{"name": "a", "type": "Pod"}]},
+        "expandedConfig": {"resources": [{"name": "a", "state": {"status": "Created"}}]}});
+    let server = Server::start(&[
+        ("GET /deployments/gb", ok(&json!({"name": "gb", "latestManifest": "m"}))),
+        ("GET /deployments/gb/manifests/m", ok(&manifest)),
+    ]);
+    let out = Run::dm(&["layout", "gb", "--service", &server.url()]).go().quietly();
+    assert_eq!(out, "gb  m\n└── a  Pod  Created\n");
+    assert_eq!(
+        Run::dm(&["layout", "gb", "--service", &server.url(), "--timeout=0"]).go().quietly(),
+        out
+    );
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let refused = Run::dm(&["list", "--service", &url, "--timeout", "1"]).go().refused();
+    assert_eq!(refused, "error: cannot list deployments: no answer within 1 s\n");
 }

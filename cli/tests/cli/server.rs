@@ -15,6 +15,8 @@ use std::thread;
 pub(crate) struct Received {
     /// Method and path, as in `GET /api`.
     pub(crate) line: String,
+    /// Who the client says that it is; empty if it does not.
+    pub(crate) authorization: String,
     pub(crate) body: String,
 }
 
@@ -100,7 +102,7 @@ fn serve(stream: &TcpStream, answers: &mut Answers, log: &Mutex<Vec<Received>>) 
     let mut first = String::new();
     reader.read_line(&mut first).ok()?;
     let line = first.rsplit_once(' ')?.0.to_owned();
-    let mut length = 0;
+    let (mut length, mut authorization) = (0, String::new());
     loop {
         let mut header = String::new();
         reader.read_line(&mut header).ok()?;
@@ -108,11 +110,14 @@ fn serve(stream: &TcpStream, answers: &mut Answers, log: &Mutex<Vec<Received>>) 
         if name.eq_ignore_ascii_case("content-length") {
             length = value.trim().parse().ok()?;
         }
+        if name.eq_ignore_ascii_case("authorization") {
+            authorization = value.trim().to_owned();
+        }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let body = String::from_utf8(body).ok()?;
-    log.lock().unwrap().push(Received { line: line.clone(), body });
+    log.lock().unwrap().push(Received { line: line.clone(), authorization, body });
     let missing = Answer::status(404, "404 page not found");
     let line = if answers.contains_key(&line) { &line } else { "*" };
     let answer = match answers.get_mut(line) {

@@ -8,7 +8,9 @@ mod kube;
 use std::fmt;
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -50,6 +52,23 @@ pub struct Target {
     /// The object's name.
     pub object_name: String,
 }
+
+/// The objects of Deployments of one kind in one namespace, as one user sees them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Collection {
+    /// As whom they are seen.
+    pub user: Requester,
+    /// `GROUP/VERSION`, or the version alone for the core group.
+    pub api_version: String,
+    /// The resource, as in URLs.
+    pub resource: String,
+    /// The namespace; empty for objects of the cluster.
+    pub namespace: String,
+}
+
+/// What is heard of a collection: the uid of the Deployment whose object was changed, or that there
+/// may have been any change.
+pub type Following = BoxStream<'static, Result<Option<String>, ClusterError>>;
 
 /// What may be done to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,6 +178,13 @@ pub trait Cluster: Send + Sync + 'static {
         target: &'a Target,
         uid: &'a str,
     ) -> BoxFuture<'a, Result<(), ClusterError>>;
+
+    /// Tells of changes of objects that belong to Deployments, for as long as that goes well. First of
+    /// all comes that there may have been any. A cluster may tell nothing at all.
+    fn follow(&self, collection: &Collection) -> Following {
+        let _ = collection;
+        stream::pending().boxed()
+    }
 
     /// Whether a namespace is about to go, or is gone.
     fn is_ending<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<bool, ClusterError>>;

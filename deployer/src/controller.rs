@@ -1,10 +1,12 @@
-//! When passes are made: after changes, after the times that passes ask for, and again after failures.
+//! When passes are made: after changes of Deployments and of what they have deployed, after the times
+//! that passes ask for, and again after failures.
 //!
 //! One pass at a time over a Deployment, so many Deployments at a time as there are workers. It keeps
 //! nothing but the times: whoever leads next begins with all Deployments there are.
 
 mod queue;
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 
@@ -12,7 +14,8 @@ use futures::{FutureExt as _, Stream, StreamExt as _};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use crate::deployer::{Deployer, Next};
+use crate::deployer::{Deployer, Next, Seen};
+use crate::follow::Followers;
 
 use self::queue::Queue;
 
@@ -35,8 +38,37 @@ pub struct Controller {
 struct Done {
     key: Changed,
     next: Next,
-    /// The version of the Deployment that the pass left behind.
-    version: Option<String>,
+    /// The Deployment as the pass left it behind.
+    seen: Option<Seen>,
+}
+
+/// Who has deployed what is followed.
+struct Deployed {
+    followers: Followers,
+    keys: BTreeMap<String, Changed>,
+    uids: BTreeMap<Changed, String>,
+}
+
+impl Deployed {
+    /// Notes where a Deployment has objects; nowhere, if it is gone.
+    fn note(&mut self, key: &Changed, seen: Option<Seen>) {
+        let now = seen.as_ref().map(|seen| seen.uid.clone());
+        if let Some(uid) = self.uids.remove(key).filter(|before| Some(before) != now.as_ref()) {
+            self.keys.remove(&uid);
+            self.followers.follow(&uid, Default::default());
+        }
+        if let Some(Seen { uid, collections, .. }) = seen {
+            self.followers.follow(&uid, collections);
+            self.keys.insert(uid.clone(), key.clone());
+            self.uids.insert(key.clone(), uid);
+        }
+    }
+
+    /// Waits until an object was changed, and answers whose.
+    async fn next(&mut self) -> Vec<Changed> {
+        let uids = self.followers.next().await;
+        uids.iter().filter_map(|uid| self.keys.get(uid).cloned()).collect()
+    }
 }
 
 impl Controller {
@@ -51,19 +83,22 @@ impl Controller {
         let mut changes = pin!(changes);
         let mut queue = Queue::default();
         let mut passes = JoinSet::new();
+        let followers = Followers::new(self.deployer.cluster.clone());
+        let (keys, uids) = (BTreeMap::new(), BTreeMap::new());
+        let mut deployed = Deployed { followers, keys, uids };
         loop {
             while passes.len() < self.workers
                 && let Some((key, known)) = queue.take(Instant::now())
             {
                 let deployer = self.deployer.clone();
                 passes.spawn(async move {
-                    let pass = deployer.pass(&key.namespace, &key.name, known);
+                    let pass = deployer.pass(&key.namespace, &key.name, known.as_deref());
                     // A Deployment that breaks us must not be the end of the others.
-                    let (next, version) = match AssertUnwindSafe(pass).catch_unwind().await {
+                    let (next, seen) = match AssertUnwindSafe(pass).catch_unwind().await {
                         Ok(done) => done,
                         Err(_) => (Next::Retry, None),
                     };
-                    Done { key, next, version }
+                    Done { key, next, seen }
                 });
             }
             let due = queue.due().filter(|_| passes.len() < self.workers);
@@ -79,11 +114,20 @@ impl Controller {
                     None => return,
                 },
                 Some(done) = passes.join_next() => match done {
-                    Ok(Done { key, next, version }) => {
+                    Ok(Done { key, next, seen }) => {
+                        let version = seen.as_ref().map(|seen| seen.version.clone());
                         queue.done(&key, next, version, Instant::now());
+                        if seen.is_some() || next == Next::Idle {
+                            deployed.note(&key, seen);
+                        }
                     }
                     Err(error) => tracing::error!(%error, "a pass ended by itself"),
                 },
+                keys = deployed.next() => {
+                    for key in keys {
+                        queue.woken(&key, Instant::now());
+                    }
+                }
                 () = wait => {}
             }
         }

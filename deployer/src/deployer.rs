@@ -4,13 +4,14 @@
 //! keeps nothing that the status does not hold, so it may end anywhere, and another one, perhaps of
 //! another process, goes on.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::authorize::{Authorized, Changes, Denied, authorize};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Collection, Target};
 use crate::late::{self, Act};
 use crate::records::{RecordError, Records};
 use crate::resolve::Expand;
@@ -56,20 +57,20 @@ impl Deployer {
     }
 
     /// Goes on with a Deployment as far as that is possible now, unless it is still of the version
-    /// that is `known`. Answers the version that it has then; none if it is not there.
+    /// that is `known`. Answers how it is then; none if it is not there, or was not seen.
     pub async fn pass(
         &self,
         namespace: &str,
         name: &str,
-        known: Option<String>,
-    ) -> (Next, Option<String>) {
+        known: Option<&str>,
+    ) -> (Next, Option<Seen>) {
         let deployment = match self.records.deployment(namespace, name).await {
             Ok(Some(deployment)) => deployment,
             Ok(None) => return (Next::Idle, None),
-            Err(error) => return (error.into(), known),
+            Err(error) => return (error.into(), None),
         };
-        if known.as_ref() == Some(&deployment.resource_version) {
-            return (Next::Unchanged, known);
+        if known == Some(&*deployment.resource_version) {
+            return (Next::Unchanged, Some(Seen::of(&deployment)));
         }
         let mut pass = Pass::new(self, deployment);
         let next = pass.go().await.unwrap_or_else(|next| next);
@@ -77,7 +78,32 @@ impl Deployer {
         if late {
             late::take_back(&pass).await;
         }
-        (if late { Next::Again } else { next }, Some(pass.deployment.resource_version))
+        (if late { Next::Again } else { next }, Some(Seen::of(&pass.deployment)))
+    }
+}
+
+/// What a pass has seen last of a Deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Its version.
+    pub version: String,
+    /// Which Deployment it is.
+    pub uid: String,
+    /// Where its objects are.
+    pub collections: BTreeSet<Collection>,
+}
+
+impl Seen {
+    fn of(deployment: &Deployment) -> Self {
+        let Deployment { resource_version, uid, spec, status, .. } = deployment;
+        let collection = |target: &Target| Collection {
+            user: spec.requester.clone(),
+            api_version: target.api_version.clone(),
+            resource: target.resource.clone(),
+            namespace: target.namespace.clone(),
+        };
+        let collections = status.resources.iter().map(|it| collection(&it.target)).collect();
+        Self { version: resource_version.clone(), uid: uid.clone(), collections }
     }
 }
 

@@ -18,6 +18,7 @@ mod cluster;
 mod controller;
 mod deployer;
 mod difference;
+mod follow;
 mod history;
 mod late;
 mod plan;
@@ -39,10 +40,11 @@ mod watch;
 
 pub use authorize::Authorized;
 pub use cluster::{
-    Access, Applied, Apply, Cluster, ClusterError, Kind, Kube, Mapping, Target, Verb,
+    Access, Applied, Apply, Cluster, ClusterError, Collection, Following, Kind, Kube, Mapping,
+    Target, Verb,
 };
 pub use controller::{Changed, Controller};
-pub use deployer::{Deployer, Next};
+pub use deployer::{Deployer, Next, Seen};
 pub use plan::{Of, Plan, PlanError, Planned, PlannedOutput, Reference};
 pub use records::{RecordError, Records};
 pub use resolve::{Expand, Refusal, Resolved};

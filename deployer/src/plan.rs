@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::cluster::{Cluster, ClusterError, Kind, Mapping, Target};
 
-pub(crate) use object::{Owner, Placed, bare, json, owner};
+pub(crate) use object::{OWNER, Owner, Placed, bare, json, owner};
 
 /// What is applied, in which order, and where to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

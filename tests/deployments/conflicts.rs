@@ -56,8 +56,6 @@ fn what_others_change_is_seen_and_put_right_where_that_is_asked_for() -> Result<
         "-p",
         r#"{"data":{"v":"2"}}"#,
     ])?;
-    // Any change of the Deployment has it looked at again.
-    setting.kubectl.ok(&["annotate", &dmd("keeper"), "look=1"])?;
     setting.kubectl.ok(&["wait", "--for=condition=Drifted", &dmd("keeper"), "--timeout=60s"])?;
     let why = setting.read(&dmd("keeper"), ".status.conditions[?(@.type==\"Drifted\")].message")?;
     ensure!(why.contains("data.v"), "{why}");
@@ -69,7 +67,6 @@ fn what_others_change_is_seen_and_put_right_where_that_is_asked_for() -> Result<
     setting.await_ready("keeper")?;
     assert_eq!(setting.read("configmap/kept", ".data.v")?, "1");
     setting.kubectl.ok(&["delete", "configmap/kept"])?;
-    setting.kubectl.ok(&["annotate", &dmd("keeper"), "look=2", "--overwrite"])?;
     setting.kubectl.ok(&["wait", "--for=create", "configmap/kept", "--timeout=60s"])?;
     Ok(())
 }

@@ -3,6 +3,8 @@
 //! One client, whose user may impersonate; every request says for whom it is made. Discovery is asked
 //! again only when a kind is not known, or what is known is old.
 
+mod follow;
+
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -21,7 +23,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::{Access, Applied, Apply, Cluster, ClusterError, Kind, Mapping, Target};
+use super::{
+    Access, Applied, Apply, Cluster, ClusterError, Collection, Following, Kind, Mapping, Target,
+};
 use crate::types::Requester;
 
 /// How long a request may take.
@@ -205,6 +209,10 @@ impl Cluster for Kube {
                 Err(error) => Err(error),
             }
         })
+    }
+
+    fn follow(&self, collection: &Collection) -> Following {
+        follow::follow(self.client.clone(), collection.clone())
     }
 
     fn is_ending<'a>(&'a self, namespace: &'a str) -> BoxFuture<'a, Result<bool, ClusterError>> {

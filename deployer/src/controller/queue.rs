@@ -13,6 +13,11 @@ const FIRST: Duration = Duration::from_secs(1);
 /// The longest wait after failures.
 const LONGEST: Duration = Duration::from_secs(300);
 
+/// How long other changes of what is deployed are waited for.
+const SOON: Duration = Duration::from_millis(100);
+/// How long a Deployment is left alone at most whose objects change all the time.
+const REST: Duration = Duration::from_secs(10);
+
 /// The times, and what is known of each Deployment.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -35,6 +40,10 @@ struct Known {
     planned: Option<Instant>,
     failures: u32,
     version: Option<String>,
+    /// Whether what it deployed was changed while a pass was under way.
+    woken: bool,
+    /// Before when it need not be looked at although what it deployed was changed.
+    rest: Option<Instant>,
 }
 
 impl Queue {
@@ -50,6 +59,28 @@ impl Queue {
         }
         (known.by_change, known.planned) = (true, known.due);
         self.set(key, Some(now));
+    }
+
+    /// Something that a Deployment has deployed was changed. It is looked at soon, but not all the time:
+    /// a change is often one of many.
+    pub(super) fn woken(&mut self, key: &Changed, now: Instant) {
+        let Some(known) = self.known.get_mut(key) else { return };
+        if known.running {
+            known.woken = true;
+            return;
+        }
+        // What has failed is tried again in its own time.
+        if known.failures > 0 {
+            return;
+        }
+        let soon = known.rest.unwrap_or(now).max(now + SOON);
+        if known.due.is_some_and(|due| due <= soon) {
+            // The look that is due because of a change would pass over what is deployed.
+            known.by_change = false;
+            return;
+        }
+        known.by_change = false;
+        self.set(key, Some(soon));
     }
 
     /// The next Deployment that is due. With it comes the version that need not be looked at.
@@ -98,11 +129,18 @@ impl Queue {
             Next::After(time) => Some(now + time),
             Next::Retry => Some(now + backoff(failures)),
         };
+        if let Next::After(time) = next {
+            known.rest = Some(now + (time / 30).min(REST));
+        }
+        let woken = std::mem::take(&mut known.woken);
         if changed && due.is_none_or(|due| due > now) {
             (known.by_change, known.planned) = (true, due);
             self.set(key, Some(now));
         } else {
             self.set(key, due);
+        }
+        if woken {
+            self.woken(key, now);
         }
     }
 
@@ -248,6 +286,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_was_deployed_is_looked_at_soon_but_not_all_the_time() {
+        let (now, mut queue) = (Instant::now(), Queue::default());
+        queue.woken(&key("a"), now);
+        assert_eq!(queue.due(), None, "of this one nothing is known");
+        queue.changed(&key("a"), now);
+        queue.take(now);
+        queue.woken(&key("a"), now);
+        queue.done(&key("a"), Next::After(Duration::from_secs(300)), some("1"), now);
+        let rested = now + REST;
+        assert_eq!(queue.due(), Some(rested), "it was looked at just now");
+        assert_eq!(queue.take(rested), Some((key("a"), None)), "whatever its version is");
+        queue.done(&key("a"), Next::After(Duration::from_secs(300)), some("1"), rested);
+        let later = rested + Duration::from_secs(100);
+        queue.woken(&key("a"), later);
+        assert_eq!(queue.due(), Some(later + SOON));
+        queue.woken(&key("a"), later + SOON);
+        assert_eq!(queue.due(), Some(later + SOON), "once");
+        queue.take(later + SOON);
+        // While it is not ready, changes are what is waited for.
+        queue.done(&key("a"), Next::After(Duration::from_secs(3)), some("1"), later + SOON);
+        queue.woken(&key("a"), later + SOON);
+        assert_eq!(queue.due(), Some(later + SOON + SOON));
     }
 
     #[test]

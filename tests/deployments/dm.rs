@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use tests::kubectl::Kubectl;
 use tests::process::program;
 
+use crate::manager;
 use crate::setting::{Setting, dmd};
 
 /// `dm` as the administrator, in the namespace of the test.
@@ -168,5 +169,58 @@ fn what_is_not_ready_in_time_or_cannot_be_expanded_is_told() -> Result<()> {
     ensure!(refused.contains("Resource does not have type defined"), "{refused}");
     dm.ok(&["delete", "never", "--timeout=60"])?;
     ensure!(!setting.exists("pod/p")?);
+    Ok(())
+}
+
+#[test]
+fn the_same_is_done_by_requests_of_the_original() -> Result<()> {
+    let setting = Setting::new()?;
+    let (_server, service) = manager::serve(&setting)?;
+    let dm = Kubectl::with(vec![
+        "--service".into(),
+        format!("http://{service}").into(),
+        "--timeout=120".into(),
+    ])?;
+    let dm = dm.program(program("dm")?).in_namespace("");
+    assert_eq!(dm.ok(&["list"])?, "null\n\n");
+    let deployed = dm.ok(&["deploy", &file("config.yaml"), "--name", "gb"])?;
+    ensure!(deployed.contains("name: gb\nstate:\n  status: Deployed\n"), "{deployed}");
+    assert_eq!(dm.ok(&["list"])?, "- gb\n\n");
+    assert_eq!(dm.ok(&["get", "gb"])?, deployed);
+    let tree = dm.ok(&["layout", "gb"])?;
+    ensure!(tree.contains("├── frontend  replicatedservice.py\n"), "{tree}");
+    ensure!(tree.ends_with("└── settings  ConfigMap  Created\n"), "{tree}");
+    ensure!(dm.ok(&["deployed-types"])?.contains("- redis.jinja\n"));
+    let instances = dm.ok(&["deployed-instances", "ConfigMap"])?;
+    ensure!(instances.starts_with("- deployment: gb\n  manifest: "), "{instances}");
+    ensure!(
+        instances.ends_with("\n  name: settings\n  path: $.resources[2]\n  type: ConfigMap\n\n")
+    );
+    ensure!(dm.ok(&["describe", "redis.jinja"])?.contains("followers:"));
+    dm.ok(&["update", &file("config.later.yaml"), "--name", "gb"])?;
+    assert_eq!(setting.read("deployment.apps/pages", ".spec.replicas")?, "5");
+    let manifests = dm.ok(&["manifest", "gb"])?;
+    assert_eq!(manifests.lines().filter(|line| !line.is_empty()).count(), 2, "{manifests}");
+    let refused = dm.refused(&["deploy", &file("config.yaml"), "--name=gb"], "")?;
+    ensure!(
+        refused.starts_with("error: cannot deploy configuration named gb: status code: 400 "),
+        "{refused}"
+    );
+
+    // A credential that one way sets, the other finds.
+    dm.ok(&["setcredential", "c1", "--apitoken", "very-secret"])?;
+    let near = self::dm(&setting)?;
+    let shown = dm.ok(&["getcredential", "c1"])?;
+    assert_eq!(shown, "apitoken: \"\"\n\n");
+    assert_eq!(near.ok(&["getcredential", "c1"])?, shown);
+    assert_eq!(
+        near.ok(&["setcredential", "c1", "--username=u"])?,
+        dm.ok(&["getcredential", "c1"])?
+    );
+    assert_eq!(near.ok(&["get", "gb"])?, dm.ok(&["get", "gb"])?);
+
+    let gone = dm.ok(&["delete", "gb"])?;
+    ensure!(gone.contains("name: gb\n"), "{gone}");
+    ensure!(!setting.exists("deployment.apps/pages")?);
     Ok(())
 }

@@ -1,12 +1,20 @@
 //! A credential for registries, from flags or the environment. Its `Debug` shows nothing of it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 
 use anyhow::{Context, anyhow};
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::flags::Line;
+
+/// The keys of values in a Secret.
+const TOKEN: &str = "token";
+const USERNAME: &str = "username";
+const PASSWORD: &str = "password";
+const ACCOUNT: &str = "serviceaccount";
 
 /// A credential as Deployment Manager's service takes it.
 #[derive(Default, PartialEq, Eq, Serialize)]
@@ -60,6 +68,33 @@ impl Credential {
         let serviceaccount =
             fs::read_to_string(file).with_context(|| format!("service account file {file}"))?;
         Ok(Credential { serviceaccount, ..Credential::default() })
+    }
+
+    /// Its values by the keys that they have in a Secret.
+    pub(super) fn values(&self) -> BTreeMap<&'static str, &str> {
+        let BasicAuth { username, password } = &self.basicauth;
+        let all = [
+            (TOKEN, &*self.apitoken),
+            (USERNAME, username),
+            (PASSWORD, password),
+            (ACCOUNT, &self.serviceaccount),
+        ];
+        all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// Of what sort the credential with those keys is, as the service shows it: its members, without their values.
+    pub(super) fn shown(has: impl Fn(&str) -> bool) -> Value {
+        let mut shown = Map::new();
+        if has(TOKEN) {
+            shown.insert("apitoken".to_owned(), json!(""));
+        }
+        if has(USERNAME) || has(PASSWORD) {
+            shown.insert("basicauth".to_owned(), json!({USERNAME: "", PASSWORD: ""}));
+        }
+        if has(ACCOUNT) {
+            shown.insert("serviceaccount".to_owned(), json!(""));
+        }
+        Value::Object(shown)
     }
 
     /// The credential as it is sent.

@@ -4,6 +4,7 @@
 //! printed has the original's shape, but where the original had no such command.
 
 mod changing;
+mod credentials;
 mod reading;
 
 use std::time::Duration;
@@ -68,11 +69,11 @@ pub(super) async fn run(command: Command, line: &Line) -> anyhow::Result<()> {
         Command::DeployedTypes => reading::types(&api).await,
         Command::DeployedInstances(kind) => reading::instances(&api, &kind).await,
         Command::Describe(kind) => reading::describe(&api, &kind).await,
-        Command::Templates { .. }
-        | Command::Registries
-        | Command::CreateRegistry { .. }
-        | Command::GetCredential(_)
-        | Command::SetCredential(..) => {
+        Command::GetCredential(name) => credentials::get(&api, &name).await,
+        Command::SetCredential(name, credential) => {
+            credentials::set(&api, &name, &credential).await
+        }
+        Command::Templates { .. } | Command::Registries | Command::CreateRegistry { .. } => {
             bail!("this command needs a service with Deployment Manager's own paths (--service)")
         }
     }

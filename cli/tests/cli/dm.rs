@@ -430,3 +430,45 @@ fn a_layout_is_drawn_of_what_a_service_answers_and_slow_ones_are_given_up() {
     let refused = Run::dm(&["list", "--service", &url, "--timeout", "1"]).go().refused();
     assert_eq!(refused, "error: cannot list deployments: no answer within 1 s\n");
 }
+
+#[test]
+fn a_credential_is_a_secret_whose_values_are_not_shown() {
+    const SECRETS: &str = "/api/v1/namespaces/here/secrets";
+    let kind = "dm.formwork.dev/registry-credential";
+    let known = json!({"metadata": {"name": "c", "resourceVersion": "7"}, "type": kind, "data": {"username": "dQ==", "password": "cA=="}});
+    let server = Server::start(&[
+        (&format!("GET {SECRETS}/new"), not_found()),
+        (&format!("POST {SECRETS}"), ok(&json!({}))),
+        (&format!("GET {SECRETS}/c"), ok(&known)),
+        (&format!("PUT {SECRETS}/c"), ok(&json!({}))),
+        (
+            &format!("GET {SECRETS}/other"),
+            ok(&json!({"metadata": {}, "type": "Opaque", "data": {"token": "eA=="}})),
+        ),
+    ]);
+    let token = "apitoken: \"\"\n\n";
+    assert_eq!(dm(&server, &["setcredential", "new", "--apitoken", "T"]).quietly(), token);
+    assert_eq!(dm(&server, &["setcredential", "c", "--apitoken", "T"]).quietly(), token);
+    let sent: Vec<Value> = server
+        .received()
+        .iter()
+        .filter(|request| !request.body.is_empty())
+        .map(|request| serde_json::from_str(&request.body).unwrap())
+        .collect();
+    let secret = |metadata: Value| json!({"apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": metadata, "stringData": {"token": "T"}});
+    assert_eq!(sent[0], secret(json!({"name": "new"})));
+    assert_eq!(sent[1], secret(json!({"name": "c", "resourceVersion": "7"})));
+    assert_eq!(
+        dm(&server, &["getcredential", "c"]).quietly(),
+        "basicauth:\n  password: \"\"\n  username: \"\"\n\n"
+    );
+    for name in ["new", "other"] {
+        let want = format!("error: cannot get credential: no such credential : {name}\n");
+        assert_eq!(dm(&server, &["getcredential", name]).refused(), want);
+    }
+    assert!(
+        dm(&server, &["setcredential", "other", "--apitoken", "T"])
+            .refused()
+            .contains("is no credential")
+    );
+}

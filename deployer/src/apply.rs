@@ -59,7 +59,7 @@ pub(crate) async fn apply(
     let mut last = ClusterError::Conflict(String::new());
     for _ in 0..ATTEMPTS {
         let live = cluster.get(authorized.user(Verb::Get, target)?, target).await?;
-        let object = prepared(deployment, planned, resource, live.as_ref())?;
+        let object = prepared(pass, planned, resource, live.as_ref()).await?;
         let force = live.is_some();
         if !force {
             authorized.user(Verb::Create, target)?;
@@ -83,12 +83,13 @@ pub(crate) async fn apply(
 }
 
 /// The object as it is applied, if that may be: over what is there, if anything is.
-pub(crate) fn prepared(
-    deployment: &Deployment,
+pub(crate) async fn prepared(
+    pass: &Pass<'_>,
     planned: &Planned,
     resource: &Value,
     live: Option<&Value>,
 ) -> Result<Placed, Fault> {
+    let deployment = &pass.deployment;
     let object = Placed::new(resource, &planned.name, &planned.target, deployment);
     let Some(live) = live else {
         return match deployment.spec.create_policy {
@@ -97,10 +98,22 @@ pub(crate) fn prepared(
         };
     };
     match owner(live, &deployment.uid) {
-        Owner::Other(name) => Err(Fault::Owned(name)),
+        Owner::Other { uid, name } if !is_gone(pass, &uid, &name).await => {
+            Err(Fault::Owned(if name.is_empty() { uid } else { name }))
+        }
         _ if live["metadata"]["deletionTimestamp"].is_string() => {
             Err(Fault::Waiting("it is being deleted".to_owned()))
         }
-        Owner::Us | Owner::Nobody => Ok(object.over(live)),
+        _ => Ok(object.over(live)),
+    }
+}
+
+/// Whether a Deployment is certainly not there any longer. Somebody has taken its finalizer from it, or
+/// its store was lost; nobody else could ever give up what it had.
+async fn is_gone(pass: &Pass<'_>, uid: &str, name: &str) -> bool {
+    let Some((namespace, name)) = name.split_once('/') else { return false };
+    match pass.deployer.records.deployment(namespace, name).await {
+        Ok(found) => found.is_none_or(|found| found.uid != uid),
+        Err(_) => false,
     }
 }

@@ -8,6 +8,7 @@
 use crate::authorize::{Changes, authorize};
 use crate::cluster::{Target, Verb};
 use crate::deployer::Pass;
+use crate::plan::{Owner, owner};
 use crate::types::{DeletePolicy, Phase, State};
 
 /// What a pass has done to an object.
@@ -69,6 +70,11 @@ async fn delete(pass: &Pass<'_>, Act { target, uid, .. }: &Act) {
     let changes = Changes::default().give_up([target], DeletePolicy::Delete);
     let Ok(authorized) = authorize(pass.cluster(), user, changes).await else { return };
     let Ok(user) = authorized.user(Verb::Delete, target) else { return };
+    // By now it may be somebody else's.
+    let live = pass.cluster().get(user, target).await.ok().flatten();
+    if !live.is_some_and(|live| owner(&live, &pass.deployment.uid) == Owner::Us) {
+        return;
+    }
     let deleted = pass.cluster().delete(user, target, uid).await;
     tracing::warn!(%target, ?deleted, "an object was made too late");
 }

@@ -3,12 +3,10 @@
 //! The cluster applies every object without storing it, so the answer has its defaults and the
 //! refusals of its webhooks.
 
-use crate::cluster::{Apply, Cluster, ClusterError, Target};
+use crate::cluster::{Apply, ClusterError, Target};
 use crate::deployer::{Pass, Step};
 use crate::together::together;
-use crate::types::{
-    Action, DeletePolicy, Deployment, Kind, Manifest, Operation, Phase, Preview, Truth,
-};
+use crate::types::{Action, DeletePolicy, Kind, Manifest, Operation, Phase, Preview, Truth};
 use crate::values::Values;
 use crate::{apply, begin, difference, time};
 use futures::FutureExt as _;
@@ -23,10 +21,9 @@ pub(crate) async fn show(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<()> {
     let mut values = Values::new(&manifest.plan);
     let references = manifest.plan.resources.iter().flat_map(|planned| &planned.references);
     values.gather(pass, references).await?;
-    let (cluster, deployment) = (pass.cluster(), &pass.deployment);
-    let values = &values;
-    let shown = (0..manifest.plan.resources.len())
-        .map(|at| one(cluster, deployment, manifest, values, at).boxed());
+    let (reader, values) = (&*pass, &values);
+    let shown =
+        (0..manifest.plan.resources.len()).map(|at| one(reader, manifest, values, at).boxed());
     let mut shown = together(shown).await;
     shown.extend(obsolete(pass, manifest));
     fit(&mut shown);
@@ -59,13 +56,8 @@ fn fit(shown: &mut [Preview]) {
     }
 }
 
-async fn one(
-    cluster: &dyn Cluster,
-    deployment: &Deployment,
-    manifest: &Manifest,
-    values: &Values,
-    at: usize,
-) -> Preview {
+async fn one(pass: &Pass<'_>, manifest: &Manifest, values: &Values, at: usize) -> Preview {
+    let (cluster, deployment) = (pass.cluster(), &pass.deployment);
     let planned = &manifest.plan.resources[at];
     let (name, target) = (planned.name.clone(), planned.target.clone());
     let user = &deployment.spec.requester;
@@ -85,7 +77,7 @@ async fn one(
         Ok(resource) => (resource, None),
         Err(unknown) => (written.clone(), Some(unknown.0)),
     };
-    let object = match apply::prepared(deployment, planned, &resource, live.as_ref()) {
+    let object = match apply::prepared(pass, planned, &resource, live.as_ref()).await {
         Ok(object) => object.0,
         Err(fault) => return failed(fault.to_string()),
     };

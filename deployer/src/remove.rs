@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::authorize::{Changes, Denied, authorize};
+use crate::cluster::Target;
 use crate::deployer::{Next, Pass, Step};
 use crate::types::{Kind, Operation, Phase, Resource};
 use crate::{history, prune, time};
@@ -60,6 +61,13 @@ async fn leave_to_namespaces(pass: &mut Pass<'_>) -> Step<()> {
         }
     }
     pass.status.resources.retain(|resource| !ending.contains(&resource.target.namespace));
+    // It waits for this Deployment, so this Deployment cannot wait for it.
+    let is_own = |target: &Target| {
+        (&*target.api_version, &*target.kind, &*target.object_name) == ("v1", "Namespace", &*own)
+    };
+    if ending.contains(&own) {
+        pass.status.resources.retain(|resource| !is_own(&resource.target));
+    }
     if ending.contains(&own) {
         let mut kept = Vec::new();
         for resource in std::mem::take(&mut pass.status.resources) {

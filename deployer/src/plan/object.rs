@@ -45,8 +45,13 @@ pub(crate) enum Owner {
     Nobody,
     /// To this one.
     Us,
-    /// To another one, as it is called.
-    Other(String),
+    /// To another one.
+    Other {
+        /// Its uid.
+        uid: String,
+        /// What it is called, `NAMESPACE/NAME`; empty if nobody says.
+        name: String,
+    },
 }
 
 /// An object as it is applied.
@@ -232,7 +237,7 @@ pub(crate) fn owner(live: &Value, uid: &str) -> Owner {
         Some(owner) if owner == uid => Owner::Us,
         Some(other) => {
             let name = live["metadata"]["annotations"][OWNER_NAME].as_str();
-            Owner::Other(name.unwrap_or(other).to_owned())
+            Owner::Other { uid: other.to_owned(), name: name.unwrap_or_default().to_owned() }
         }
     }
 }

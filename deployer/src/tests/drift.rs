@@ -92,19 +92,22 @@ async fn drift_is_corrected_where_that_is_wanted() {
 async fn an_object_that_another_has_taken_is_left_to_it() {
     let world = deployed(Reconcile::Enforce).await;
     let web = target("Deployment", "demo", "web");
-    let label = json!({ "dm.formwork.dev/deployment-uid": "another" });
-    world
-        .cluster
-        .edit(&web, &json!({ "metadata": { "labels": label }, "spec": { "replicas": 9 } }));
+    world.deploy("another", spec("resources: []")).await;
+    let owner = json!({
+        "labels": { "dm.formwork.dev/deployment-uid": "uid-of-another" },
+        "annotations": { "dm.formwork.dev/deployment": "demo/another" },
+    });
+    world.cluster.edit(&web, &json!({ "metadata": owner, "spec": { "replicas": 9 } }));
     let before = world.cluster.every_byte(&web);
     world.pass("app").await;
     world.settle("app").await;
     assert_eq!(world.cluster.every_byte(&web), before);
-    assert!(complaint(&world.status("app")).contains("it belongs to Deployment"));
+    let told = complaint(&world.status("app"));
+    assert!(told.contains("it belongs to Deployment demo/another"), "{told}");
     world.records.end("app", ALICE);
     world.settle("app").await;
     assert_eq!(world.cluster.every_byte(&web), before);
-    assert!(world.records.all().is_empty());
+    assert!(world.records.find("app").is_none());
 }
 
 #[tokio::test]

@@ -184,3 +184,37 @@ async fn a_target_that_is_wanted_again_while_it_is_deleted_is_made_anew() {
     assert_eq!(new["metadata"]["uid"], status.resources[0].uid.as_str());
     assert_eq!(status.phase, Phase::Deployed);
 }
+
+#[tokio::test]
+async fn what_a_deployment_had_that_is_gone_can_be_taken_over() {
+    let world = World::new();
+    world.deploy("one", spec(ONE)).await;
+    let map = target("ConfigMap", "demo", "shared");
+    world.records.forget("one");
+    let status = world.deploy("two", spec(&ONE.replace("a: one", "a: two"))).await;
+    assert_eq!(status.phase, Phase::Deployed, "{}", complaint(&status));
+    assert_eq!(world.cluster.see(&map).unwrap()["data"]["a"], "two");
+    // A label alone could be anybody's.
+    world.cluster.put(
+        &map,
+        &json!({ "metadata": {
+            "labels": { "dm.formwork.dev/deployment-uid": "some" },
+        }}),
+    );
+    let status = world.configure("two", &ONE.replace("a: one", "a: three")).await;
+    assert!(complaint(&status).contains("it belongs to Deployment some"), "{}", complaint(&status));
+}
+
+#[tokio::test]
+async fn a_deployment_that_holds_its_own_namespace_does_not_wait_for_it() {
+    let world = World::slow();
+    let text = "resources: [{name: demo, type: Namespace, properties: {apiVersion: v1}}]";
+    world.deploy("one", spec(text)).await;
+    // As the namespace controller does, it stays while there is anything in it.
+    world.cluster.hold("demo");
+    world.records.end("one", ALICE);
+    world.settle("one").await;
+    assert!(world.records.find("one").is_none());
+    let demo = world.cluster.see(&target("Namespace", "", "demo")).unwrap();
+    assert!(demo["metadata"]["deletionTimestamp"].is_string());
+}

@@ -76,6 +76,11 @@ impl TwinRecords {
         });
     }
 
+    /// Somebody takes the finalizer from a Deployment and deletes it, or the store is lost.
+    pub(crate) fn forget(&self, name: &str) {
+        self.with(|state| state.deployments.remove(&("demo".to_owned(), name.to_owned())));
+    }
+
     /// A Deployment.
     pub(crate) fn find(&self, name: &str) -> Option<Deployment> {
         self.with(|state| state.deployments.get(&("demo".to_owned(), name.to_owned())).cloned())

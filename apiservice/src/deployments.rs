@@ -3,6 +3,7 @@
 mod absent;
 mod admission;
 mod expand;
+mod fetched;
 mod lease;
 mod records;
 
@@ -77,7 +78,7 @@ impl Deployments {
             Some(To { client, lease }) => (Arc::new(Kube::new(client)), lease),
             None => (Arc::new(Absent), None),
         };
-        let expand = Arc::new(Expansions::new(engine.clone()));
+        let expand = Arc::new(Expansions::new(engine, store));
         let deployer = Deployer::new(Arc::new(records), cluster, expand, || System.now());
         Self { store: store.clone(), resource: deployments, deployer, lease }
     }

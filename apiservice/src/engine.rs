@@ -11,10 +11,10 @@ use apiserver::health::Health;
 use apiserver::metrics::Metrics;
 use apiserver::status::{Error, Reason};
 use expander::{
-    Access, Cache, Config, ExpandError, Fetch, NoFetch, Pool, PoolError, Register, Render,
+    Access, Cache, Config, ExpandError, Fetch, Locked, NoFetch, Pool, PoolError, Register, Render,
     Rendering, Terms, Web,
 };
-use expansion::{Call, Failure, Input};
+use expansion::{Call, Failure, Imports, Input};
 use prometheus_client::registry::Metric;
 use tokio::time::Instant;
 
@@ -111,6 +111,20 @@ impl Engine {
         let Parts { renderer, cache, fetch } = &*self.0;
         let deadline = Instant::now() + TIME;
         cache.expand(input, renderer, &**fetch, deadline).await.map_err(Refused::from)
+    }
+
+    /// The same with files that were fetched before, which are not fetched again.
+    pub(crate) async fn expand_with(
+        &self,
+        input: Input,
+        fetched: &Imports,
+    ) -> Result<Done, Refused> {
+        if fetched.is_empty() {
+            return self.expand(input).await;
+        }
+        let Parts { renderer, cache, fetch } = &*self.0;
+        let (fetch, deadline) = (Locked::new(fetched, &**fetch), Instant::now() + TIME);
+        cache.expand_apart(input, renderer, &fetch, deadline).await.map_err(Refused::from)
     }
 }
 

@@ -79,7 +79,7 @@ impl<'a> Foundation<'a> {
         mut plugins: Vec<Box<dyn Plugin>>,
         to: Option<deployments::To>,
     ) -> (Api, Deployments) {
-        plugins.push(Box::new(deployments::Expands(self.engine.clone())));
+        plugins.push(Box::new(deployments::Expands::new(&self.engine, &self.store)));
         let admission = Admission::new(plugins);
         let git_version = self.version.git_version.clone();
         let info = Info { title: "Formwork".to_owned(), version: git_version };

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use expansion::{Expanded, Input};
+use expansion::{Expanded, Imports, Input};
 use moka::future::Cache as Store;
 use prometheus_client::metrics::counter::Counter;
 use tokio::time::{Instant, timeout_at};
@@ -34,19 +34,21 @@ pub struct Cache {
     misses: Counter,
 }
 
-/// A result with the digest of its input.
+/// A result with the digest of all that went into it.
 #[derive(Clone, Debug)]
 pub struct Cached {
-    /// See [`digest()`](crate::digest()).
+    /// See [`digest()`](crate::digest()): of the input and of what was fetched.
     pub digest: String,
     /// The result.
     pub expanded: Arc<Expanded>,
+    /// The files that went into it beside the input, by name.
+    pub fetched: Arc<Imports>,
 }
 
 /// What is told to all who wait for the same expansion, but not kept.
 enum Passed {
     Failed(ExpandError),
-    Fetched(Arc<Expanded>),
+    Fetched(Cached),
 }
 
 impl Cached {
@@ -85,7 +87,8 @@ impl Cache {
         registry.register(name, "Expansions that were run", self.misses.clone());
     }
 
-    /// As [`expand`](crate::expand), unless the result is known.
+    /// As [`expand`](crate::expand), unless the result is known. Who asks for the same at the same time shares the answer,
+    /// and so has to share `fetch` too.
     ///
     /// # Errors
     /// As [`expand`](crate::expand).
@@ -101,23 +104,22 @@ impl Cache {
             let mut ran = false;
             let run = async {
                 ran = true;
-                let place = self.room.enter().await;
-                let place = place.map_err(|busy| Passed::Failed(busy.into()))?;
-                self.misses.inc();
-                match drive::run(input.clone(), place, renderer, fetch, deadline).await {
-                    Ok(Finished { expanded, fetched: false }) => Ok(Arc::new(expanded)),
-                    Ok(Finished { expanded, .. }) => Err(Passed::Fetched(Arc::new(expanded))),
-                    Err(error) => Err(Passed::Failed(error)),
+                let done = self.run(&digest, input.clone(), renderer, fetch, deadline).await;
+                match done.map_err(Passed::Failed)? {
+                    done if done.fetched.is_empty() => Ok(done.expanded),
+                    done => Err(Passed::Fetched(done)),
                 }
             };
             let found = self.kept.try_get_with_by_ref(&digest, run);
             let Ok(found) = timeout_at(deadline, found).await else {
                 return Err(ExpandError::Timeout);
             };
-            let expanded = match found {
-                Ok(expanded) => expanded,
+            let cached = match found {
+                Ok(expanded) => {
+                    Cached { digest: digest.clone(), expanded, fetched: Arc::default() }
+                }
                 Err(passed) => match &*passed {
-                    Passed::Fetched(expanded) => Arc::clone(expanded),
+                    Passed::Fetched(cached) => cached.clone(),
                     // Whoever ran it may have had less time, or no luck: that is not this caller's error.
                     Passed::Failed(error) if !ran && passes(error) => continue,
                     Passed::Failed(error) => return Err(error.clone()),
@@ -126,8 +128,55 @@ impl Cache {
             if !ran {
                 self.hits.inc();
             }
-            return Ok(Cached { digest, expanded });
+            return Ok(cached);
         }
+    }
+
+    /// As [`expand`](Self::expand), where `fetch` brings what it would not bring to others: nobody shares what comes of it.
+    ///
+    /// # Errors
+    /// As [`expand`](crate::expand).
+    pub async fn expand_apart(
+        &self,
+        input: Input,
+        renderer: &dyn Render,
+        fetch: &dyn Fetch,
+        deadline: Instant,
+    ) -> Result<Cached, ExpandError> {
+        let (digest, input) = digested(input).await;
+        if let Some(expanded) = self.kept.get(&digest).await {
+            self.hits.inc();
+            return Ok(Cached { digest, expanded, fetched: Arc::default() });
+        }
+        let done = self.run(&digest, input, renderer, fetch, deadline).await?;
+        if done.fetched.is_empty() {
+            self.kept.insert(digest, done.expanded.clone()).await;
+        }
+        Ok(done)
+    }
+
+    async fn run(
+        &self,
+        digest: &str,
+        input: Input,
+        renderer: &dyn Render,
+        fetch: &dyn Fetch,
+        deadline: Instant,
+    ) -> Result<Cached, ExpandError> {
+        let place = self.room.enter().await?;
+        self.misses.inc();
+        let finished = drive::run(input.clone(), place, renderer, fetch, deadline).await?;
+        let Finished { expanded, fetched } = finished;
+        let expanded = Arc::new(expanded);
+        let Some(mut fetched) = fetched else {
+            let digest = digest.to_owned();
+            return Ok(Cached { digest, expanded, fetched: Arc::default() });
+        };
+        fetched.retain(|name, _| !input.imports.contains_key(name));
+        let mut whole = input;
+        whole.imports.extend(fetched.clone());
+        let (digest, _) = digested(whole).await;
+        Ok(Cached { digest, expanded, fetched: Arc::new(fetched) })
     }
 }
 

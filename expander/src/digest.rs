@@ -1,7 +1,7 @@
 //! What an expansion depends on, as one number.
 //!
 //! Expansion is hermetic: no clock, network or randomness reaches a template. So two inputs with the same digest have
-//! the same result, unless files were fetched on the way, which the digest does not know.
+//! the same result. Files that are fetched on the way are input, too: whoever digests a result has to put them there.
 
 use std::fmt::Write as _;
 use std::io;

@@ -34,10 +34,10 @@ pub async fn expand(
     run(input, place, renderer, fetch, deadline).await.map(|finished| finished.expanded)
 }
 
-/// A result, and whether anything beside the input went into it.
+/// A result, and the files that went into it beside the input; none, if none were asked for.
 pub(crate) struct Finished {
     pub(crate) expanded: Expanded,
-    pub(crate) fetched: bool,
+    pub(crate) fetched: Option<Imports>,
 }
 
 pub(crate) async fn run(
@@ -50,13 +50,14 @@ pub(crate) async fn run(
     let work = async {
         let terms = Terms::new(&input.options.limits, deadline);
         let mut machine = Machine::start(input, place).await?;
-        let mut fetched = false;
+        let mut fetched: Option<Imports> = None;
         loop {
             match machine.step().await? {
                 Step::Done(expanded) => return Ok(Finished { expanded, fetched }),
                 Step::Import(wanted) => {
-                    fetched = true;
-                    machine.import(fetch.fetch(&wanted).await.map_err(unfetched)?).await?;
+                    let files = fetch.fetch(&wanted).await.map_err(unfetched)?;
+                    fetched.get_or_insert_default().extend(files.clone());
+                    machine.import(files).await?;
                 }
                 Step::Render(calls) => render(&mut machine, calls, renderer, terms).await?,
             }

@@ -3,6 +3,7 @@
 mod address;
 mod client;
 mod hosts;
+mod locked;
 mod registry;
 mod url;
 mod version;
@@ -12,6 +13,7 @@ use std::pin::Pin;
 
 use expansion::{Imports, Wanted};
 
+pub use self::locked::Locked;
 pub use self::web::{Access, AccessError, Web};
 
 /// A future in a box, because expansions take whatever fetches.

@@ -186,6 +186,43 @@ async fn neither_failures_nor_what_was_fetched_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_fetched_is_told_and_is_part_of_the_digest() {
+    let cache = Cache::new(1 << 20);
+    let renderer = Played::new(Play::Render, 1);
+    let library = Library(Ok(()));
+    let fetched = cache.expand(input(1, URL), &renderer, &library, deadline()).await.unwrap();
+    let names: Vec<_> = fetched.fetched.keys().map(String::as_str).collect();
+    assert_eq!(names, [URL]);
+    // Whoever brings the same along has the same result, and the same digest.
+    let mut whole = input(1, URL);
+    whole.imports.extend((*fetched.fetched).clone());
+    assert_eq!(fetched.digest, expander::digest(&whole));
+    let given = cache.expand(whole, &renderer, &NoFetch, deadline()).await.unwrap();
+    assert_eq!((given.digest, given.fetched.len()), (fetched.digest, 0));
+    assert_eq!(given.expanded.resources, fetched.expanded.resources);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_of_files_for_one_is_shared_with_nobody() {
+    let cache = Cache::new(1 << 20);
+    let renderer = Played::new(Play::Render, 2);
+    let (one, nothing) = (Library(Ok(())), Library(Err("not for you")));
+    let (mine, others) = tokio::join!(
+        cache.expand_apart(input(1, URL), &renderer, &one, deadline()),
+        cache.expand_apart(input(1, URL), &renderer, &nothing, deadline()),
+    );
+    assert_eq!(mine.unwrap().fetched.len(), 1);
+    assert!(matches!(others.unwrap_err(), ExpandError::Failure(_)));
+    // What needs no file is the same for all.
+    let all = renderer.all();
+    for _ in 0..2 {
+        cache.expand_apart(input(1, "t.jinja"), &renderer, &one, deadline()).await.unwrap();
+        cache.expand(input(1, "t.jinja"), &renderer, &nothing, deadline()).await.unwrap();
+    }
+    assert_eq!(renderer.all(), all + 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn whoever_has_time_does_not_share_the_timeout_of_another() {
     let cache = Cache::new(1 << 20);
     let renderer = Played::new(Play::Render, 1);

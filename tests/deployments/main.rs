@@ -4,6 +4,7 @@ mod conflicts;
 mod crashes;
 mod dm;
 mod examples;
+mod fetched;
 mod manager;
 mod many;
 mod references;

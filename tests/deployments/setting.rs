@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use tests::installation::{Installation, Serving};
+use tests::cluster::{Cluster, Routing};
+use tests::installation::{Installation, Serving, Store};
 use tests::kubectl::Kubectl;
 use tests::kubelet::Kubelet;
 
@@ -25,11 +26,14 @@ impl Shared {
         if let Some(found) = shared.upgrade() {
             return Ok(found);
         }
-        let serving = Installation::shared()?;
-        let kubelet = Kubelet::start(serving.installation.cluster())?;
-        let made = Arc::new(Self { _kubelet: kubelet, serving });
+        let made = Arc::new(Self::of(Installation::shared()?)?);
         *shared = Arc::downgrade(&made);
         Ok(made)
+    }
+
+    fn of(serving: Arc<Serving>) -> Result<Self> {
+        let kubelet = Kubelet::start(serving.installation.cluster())?;
+        Ok(Self { _kubelet: kubelet, serving })
     }
 }
 
@@ -42,7 +46,17 @@ pub(crate) struct Setting {
 
 impl Setting {
     pub(crate) fn new() -> Result<Self> {
-        let shared = Shared::get()?;
+        Self::of(Shared::get()?)
+    }
+
+    /// One in a cluster of its own, for a server with other flags.
+    pub(crate) fn with(flags: &[&str]) -> Result<Self> {
+        let cluster = Arc::new(Cluster::start(Routing::Off)?);
+        let serving = Serving::start_with(cluster, Store::Embedded, flags)?;
+        Self::of(Arc::new(Shared::of(Arc::new(serving))?))
+    }
+
+    fn of(shared: Arc<Shared>) -> Result<Self> {
         let kubectl = shared.serving.installation.cluster().namespace()?;
         Ok(Self { shared, kubectl })
     }

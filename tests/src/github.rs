@@ -2,6 +2,7 @@
 //! or in base64, and a private repository is not there for strangers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 use base64::Engine as _;
@@ -10,18 +11,30 @@ use serde_json::{Value, json};
 
 use crate::files::{Answer, Asked, Files};
 
-/// A repository.
+/// A repository. Clones are the same one.
 #[derive(Clone, Debug, Default)]
 pub struct Repository {
-    files: BTreeMap<String, String>,
+    files: Arc<Mutex<BTreeMap<String, String>>>,
     token: Option<String>,
 }
 
 impl Repository {
     /// One with these files: path and text.
     pub fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned()));
-        Self { files: files.collect(), token: None }
+        let repository = Self::default();
+        for (path, text) in files {
+            repository.put(path, text);
+        }
+        repository
+    }
+
+    /// Puts a file into it, or another text.
+    pub fn put(&self, path: &str, text: &str) {
+        self.files().insert(path.to_owned(), text.to_owned());
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same, for those alone who have this token.
@@ -32,14 +45,17 @@ impl Repository {
     }
 
     /// What stands directly in a folder: names, and whether they are folders.
-    fn list(&self, folder: &str) -> BTreeSet<(&str, bool)> {
-        let inside = self.files.keys().filter_map(|path| match folder {
+    fn list(&self, folder: &str) -> BTreeSet<(String, bool)> {
+        let files = self.files();
+        let inside = files.keys().filter_map(|path| match folder {
             "" => Some(path.as_str()),
             folder => path.strip_prefix(folder)?.strip_prefix('/'),
         });
-        inside
-            .map(|rest| rest.split_once('/').map_or((rest, false), |(it, _)| (it, true)))
-            .collect()
+        let name = |rest: &str| match rest.split_once('/') {
+            None => (rest.to_owned(), false),
+            Some((folder, _)) => (folder.to_owned(), true),
+        };
+        inside.map(name).collect()
     }
 }
 
@@ -73,7 +89,7 @@ fn answer(repositories: &BTreeMap<String, Repository>, asked: &Asked) -> Answer 
         }
         _ => {}
     }
-    if let Some(text) = repository.files.get(path) {
+    if let Some(text) = repository.files().get(path) {
         let raw = header("accept").is_some_and(|accept| accept.contains("raw"));
         return ("200 OK", if raw { text.clone() } else { file(path, text).to_string() });
     }
@@ -81,7 +97,7 @@ fn answer(repositories: &BTreeMap<String, Repository>, asked: &Asked) -> Answer 
     if listed.is_empty() {
         return missing();
     }
-    let entry = |(name, folder): (&str, bool)| {
+    let entry = |(name, folder): (String, bool)| {
         json!({
             "name": name, "path": format!("{path}/{name}").trim_start_matches('/'),
             "type": if folder { "dir" } else { "file" }, "size": 0,

@@ -7,21 +7,21 @@
 use std::time::Duration;
 
 use apiserver::admission::{Attributes, Operation, Plugin};
-use apiserver::environment::{Environment as _, System};
 use apiserver::object::Object;
 use apiserver::status::Error;
-use deployer::types::Spec;
+use apiserver::store::Store;
 use futures::future::BoxFuture;
 use tokio::time::timeout;
 
-use crate::engine::{Engine, Refused};
-use crate::sent::{self, Defaults};
+use super::expand::{Expansions, Unexpanded};
+use super::records::deployment;
+use crate::engine::Engine;
 
 /// How long a writer waits for the answer.
 const TIME: Duration = Duration::from_secs(10);
 
 /// Expands what is written.
-pub(crate) struct Expands(pub(crate) Engine);
+pub(crate) struct Expands(Expansions);
 
 impl Plugin for Expands {
     fn name(&self) -> &'static str {
@@ -49,22 +49,25 @@ impl Plugin for Expands {
 }
 
 impl Expands {
+    /// One that has `engine` expand, with the files that Deployments of `store` have.
+    pub(crate) fn new(engine: &Engine, store: &Store) -> Self {
+        Self(Expansions::new(engine, store))
+    }
+
     async fn check(&self, attributes: &Attributes<'_>, object: &Object) -> Result<(), Error> {
-        let spec = object.fields.get("spec").unwrap_or("{}");
-        // What is wrong with its fields is for the strategy to say.
-        let Ok(spec) = serde_json::from_str::<Spec>(spec) else { return Ok(()) };
-        if spec.roll_back_to.is_some() {
+        let Ok(mut deployment) = deployment(object) else { return Ok(()) };
+        if deployment.spec.roll_back_to.is_some() {
             return Ok(());
         }
-        let name = &object.meta.name;
-        let defaults = Defaults { name, namespace: attributes.cx.namespace, now: System.now() };
-        let Ok((input, files)) = sent::of_deployment(&spec, &defaults) else { return Ok(()) };
-        match timeout(TIME, self.0.expand(input)).await {
-            Ok(Err(Refused::Failure(failure))) => {
-                let errors = files.to_field_errors(&failure.problems);
-                Err(Error::invalid(attributes.definition.subject(), name, &errors))
+        attributes.cx.namespace.clone_into(&mut deployment.namespace);
+        match timeout(TIME, self.0.expanded(&deployment)).await {
+            Ok(Err(Unexpanded::Wrong(errors))) => {
+                Err(Error::invalid(attributes.definition.subject(), &deployment.name, &errors))
             }
-            Ok(Ok(_) | Err(Refused::Request(_))) | Err(_) => Ok(()),
+            // What is wrong with its fields is for the strategy to say.
+            Ok(Ok(_) | Err(Unexpanded::Malformed(_) | Unexpanded::Unavailable(_))) | Err(_) => {
+                Ok(())
+            }
         }
     }
 }

@@ -2,19 +2,55 @@
 
 use apiserver::environment::{Environment as _, System};
 use apiserver::field;
+use apiserver::store::Store;
 use deployer::types::{Deployment, Input};
 use deployer::{Expand, Refusal, Resolved};
 use futures::future::BoxFuture;
 
-use crate::engine::{Engine, Refused};
+use super::fetched;
+use crate::engine::{Done, Engine, Refused};
 use crate::sent::{self, Defaults};
 
 /// The engine, as the deployer knows one.
-pub(super) struct Expansions(Engine);
+#[derive(Clone)]
+pub(super) struct Expansions {
+    engine: Engine,
+    store: Store,
+}
+
+/// Why there is no result.
+pub(super) enum Unexpanded {
+    /// Fields of the spec are wrong before anything is read.
+    Malformed(Vec<field::Error>),
+    /// What they say is wrong.
+    Wrong(Vec<field::Error>),
+    /// Another try may succeed.
+    Unavailable(String),
+}
 
 impl Expansions {
-    pub(super) fn new(engine: Engine) -> Self {
-        Self(engine)
+    /// One for the Deployments of a store.
+    pub(super) fn new(engine: &Engine, store: &Store) -> Self {
+        Self { engine: engine.clone(), store: store.clone() }
+    }
+
+    /// What a Deployment comes to, with the files that were fetched for it before.
+    ///
+    /// # Errors
+    /// Why it comes to nothing.
+    pub(super) async fn expanded(&self, deployment: &Deployment) -> Result<Done, Unexpanded> {
+        let Deployment { name, namespace, spec, .. } = deployment;
+        let defaults = Defaults { name, namespace, now: System.now() };
+        let (input, files) = sent::of_deployment(spec, &defaults).map_err(Unexpanded::Malformed)?;
+        let unavailable =
+            |error: apiserver::status::Error| Unexpanded::Unavailable(error.message().to_owned());
+        let before = fetched::before(&self.store, deployment).await.map_err(unavailable)?;
+        self.engine.expand_with(input, &before).await.map_err(|why| match why {
+            Refused::Failure(failure) => {
+                Unexpanded::Wrong(files.to_field_errors(&failure.problems))
+            }
+            Refused::Request(error) => unavailable(error),
+        })
     }
 }
 
@@ -24,24 +60,20 @@ impl Expand for Expansions {
         deployment: &'a Deployment,
     ) -> BoxFuture<'a, Result<Resolved, Refusal>> {
         Box::pin(async move {
-            let Deployment { name, namespace, spec, .. } = deployment;
-            let defaults = Defaults { name, namespace, now: System.now() };
-            let refused = |errors: &[field::Error]| Refusal {
-                problems: errors.iter().map(ToString::to_string).collect(),
-                passes: false,
-            };
-            let (input, files) =
-                sent::of_deployment(spec, &defaults).map_err(|errors| refused(&errors))?;
-            let done = self.0.expand(input).await.map_err(|why| match why {
-                Refused::Failure(failure) => refused(&files.to_field_errors(&failure.problems)),
-                Refused::Request(error) => {
-                    Refusal { problems: vec![error.message().to_owned()], passes: true }
-                }
+            let done = self.expanded(deployment).await.map_err(|why| match why {
+                Unexpanded::Malformed(errors) | Unexpanded::Wrong(errors) => Refusal {
+                    problems: errors.iter().map(ToString::to_string).collect(),
+                    passes: false,
+                },
+                Unexpanded::Unavailable(why) => Refusal { problems: vec![why], passes: true },
             })?;
+            let Deployment { name, spec, .. } = deployment;
+            let sent = spec.imports.iter().cloned();
             let input = Input {
                 name: name.clone(),
                 content: sent::configuration(spec, name),
-                imports: spec.imports.clone(),
+                imports: sent.chain(fetched::files(&done.fetched)).collect(),
+                refresh: spec.refresh.clone(),
             };
             Ok(Resolved { input, expanded: done.expanded, digest: done.digest })
         })

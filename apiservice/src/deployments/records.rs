@@ -98,7 +98,7 @@ fn record_error(error: Error) -> RecordError {
 }
 
 /// A Deployment as the deployer knows it.
-fn deployment(object: &Object) -> Result<Deployment, RecordError> {
+pub(super) fn deployment(object: &Object) -> Result<Deployment, RecordError> {
     let unreadable = |error: serde_json::Error| RecordError::Refused(error.to_string());
     let spec = object.fields.get("spec").unwrap_or("{}");
     let status = object.fields.get("status").unwrap_or("{}");

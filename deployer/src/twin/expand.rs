@@ -35,7 +35,7 @@ fn expand(deployment: &Deployment) -> Result<Resolved, Vec<String>> {
     let content = deployment.spec.configuration.clone().unwrap_or_default();
     let expanded = expanded(&content)?;
     let digest = format!("of {} bytes", content.len());
-    let input = Input { name: deployment.name.clone(), content, imports: Vec::new() };
+    let input = Input { name: deployment.name.clone(), content, ..Input::default() };
     Ok(Resolved { input, expanded: Arc::new(expanded), digest })
 }
 

@@ -42,6 +42,9 @@ pub struct Input {
     /// The files that it refers to, with those that were fetched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imports: Vec<ImportFile>,
+    /// The `refresh` for which they were fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<String>,
 }
 
 /// Resources, flat.

@@ -40,6 +40,8 @@ pub struct Spec {
     pub roll_back_to: Option<String>,
     /// How long an operation may wait for objects to become ready.
     pub timeout_seconds: Option<u32>,
+    /// Files that were fetched are used again for as long as this stays the same.
+    pub refresh: Option<String>,
     /// For whom everything is done. The server writes it.
     pub requester: Requester,
 }
@@ -69,6 +71,9 @@ pub struct ImportFile {
     pub path: Option<String>,
     /// Its text.
     pub content: String,
+    /// The digest of the text, where the server has fetched it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// For whom everything is done: the user of the request that last changed the spec, or that deleted

@@ -41,9 +41,10 @@ pub(in crate::registry) fn manifest() -> Definition {
         .always("content", Schema::string("Its text."))
         .optional(
             "imports",
-            Schema::list(import())
+            Schema::list(file())
                 .described("The files that it refers to, with those that were fetched."),
-        );
+        )
+        .optional("refresh", Schema::string("The spec.refresh for which they were fetched."));
     let expanded = Schema::object(name("ExpandedConfig"), "Resources, flat.").always(
         "resources",
         resources("A resource that is no template.").described("The resources, in order."),
@@ -102,7 +103,23 @@ fn spec() -> Schema {
     .optional("revisionHistoryLimit", Schema::int32("How many Manifests are kept besides the one that is deployed; 10 unless given.").pointer())
     .optional("rollBackTo", Schema::string("A Manifest of this Deployment to apply again, instead of a configuration."))
     .optional("timeoutSeconds", Schema::int32("How long an operation may wait for objects to become ready; 600 unless given.").pointer())
+    .optional("refresh", Schema::string(
+        "Anything. Templates that were fetched, with what they import, are used again by every change, until this \
+         changes too: then they are fetched anew, and a type of a registry means its highest PATCH of then.",
+    ))
     .optional("requester", requester().described("For whom everything is done: the user who last changed the spec, or deleted this. The server writes it."))
+}
+
+/// A file of a Manifest.
+fn file() -> Schema {
+    Schema::object(name("ManifestFile"), "ManifestFile is a file that was sent, or fetched.")
+        .optional("name", Schema::string("What it is called in types and imports."))
+        .optional("path", Schema::string("Where it comes from."))
+        .required("content", Schema::string("The text of the file."))
+        .optional(
+            "digest",
+            Schema::string("The digest of the text, where the server has fetched it."),
+        )
 }
 
 fn template() -> Schema {

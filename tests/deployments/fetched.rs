@@ -1,0 +1,92 @@
+//! Templates of registries in Deployments: which files a Manifest has, and for how long a Deployment keeps to them.
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+use tests::github::{self, Repository};
+
+use crate::setting::Setting;
+
+const TYPE: &str = "github.com/somebody/library/notes/note:v1";
+
+/// A template that makes a ConfigMap, and says in it which one it is.
+fn template(edition: &str) -> String {
+    format!(
+        "resources:\n- name: {{{{ env.deployment }}}}\n  type: ConfigMap\n  properties:\n    apiVersion: v1\n    \
+         kind: ConfigMap\n    metadata: {{name: {{{{ env.deployment }}}}}}\n    \
+         data: {{edition: {edition}, text: {{{{ properties.text }}}}}}\n"
+    )
+}
+
+fn spec(text: &str) -> Value {
+    json!({ "template": { "type": TYPE, "properties": { "text": text } } })
+}
+
+#[test]
+fn a_deployment_keeps_to_the_files_that_were_fetched_until_it_wants_others() -> Result<()> {
+    let schema = "properties: {text: {type: string, default: none}}";
+    let library = Repository::new([
+        ("notes/note/v1/note.jinja", template("first").as_str()),
+        ("notes/note/v1/note.jinja.schema", schema),
+    ]);
+    let served = github::serve([("somebody/library", library.clone())])?;
+    let setting = Setting::with(&[
+        "--template-allowed-hosts=github.com",
+        "--template-allow-private-addresses",
+        &format!("--template-github-url={}", served.host()),
+    ])?;
+    let is = |edition: &str, text: &str| -> Result<()> {
+        setting.await_ready("note")?;
+        let data = setting.object("configmap/note")?["data"].clone();
+        ensure!(data == json!({ "edition": edition, "text": text }), "{data}");
+        Ok(())
+    };
+    setting.apply("note", &spec("one"))?;
+    is("first", "one")?;
+    let manifest = setting.object("manifests/note-1")?;
+    let files = manifest["inputConfig"]["imports"].as_array().context("a list of files")?;
+    let names: Vec<_> = files.iter().map(|file| (&file["name"], &file["path"])).collect();
+    let path = "github.com/somebody/library/notes/note/v1/note.jinja".to_owned();
+    let (name, beside) = (format!("{TYPE}.schema"), format!("{path}.schema"));
+    assert_eq!(names, [(&json!(TYPE), &json!(path)), (&json!(name), &json!(beside))]);
+    let digest = files[0]["digest"].as_str().context("a digest")?;
+    ensure!(digest.starts_with("sha256:") && digest.len() == 71, "{digest}");
+
+    // Whatever has become of the registry, a change of the properties is one of the properties.
+    library.put("notes/note/v1/note.jinja", "broken: {{");
+    library.put("notes/note/v1.0.1/note.jinja", &template("second"));
+    library.put("notes/note/v1.0.1/note.jinja.schema", schema);
+    let asked = served.asked().len();
+    setting.apply("note", &spec("two"))?;
+    is("first", "two")?;
+    assert_eq!(served.asked().len(), asked, "nothing was asked for");
+    assert_eq!(setting.object("manifests/note-2")?["inputConfig"]["imports"], json!(files));
+
+    // Unless others are asked for.
+    let mut again = spec("two");
+    again["refresh"] = json!("2026-11-20");
+    setting.apply("note", &again)?;
+    is("second", "two")?;
+    again["template"]["properties"]["text"] = json!("three");
+    let asked = served.asked().len();
+    setting.apply("note", &again)?;
+    is("second", "three")?;
+    assert_eq!(served.asked().len(), asked, "nothing was asked for");
+
+    // Another Deployment has files of its own.
+    setting.apply("other", &spec("one"))?;
+    setting.await_ready("other")?;
+    assert_eq!(setting.read("configmap/other", ".data.edition")?, "second");
+
+    // Types are known by what was fetched, on every level.
+    let types = ["get", "types", "--field-selector", &format!("type={TYPE}"), "-o", "json"];
+    let types: Value = serde_json::from_str(&setting.kubectl.ok(&types)?)?;
+    let found = &types["items"][0];
+    assert_eq!((&found["instances"], &found["template"]), (&json!(2), &json!(true)), "{types}");
+    assert_eq!(found["deployments"], json!(["note", "other"]));
+    assert_eq!(found["schema"], schema);
+    let of_note = "--field-selector=deployment=note,type=ConfigMap";
+    let instances = setting.kubectl.ok(&["get", "typeinstances", of_note, "--no-headers"])?;
+    let row: Vec<_> = instances.split_whitespace().take(4).collect();
+    assert_eq!(row, ["note:0.0", "ConfigMap", "note", "$.resources[0].resources[0]"]);
+    Ok(())
+}

@@ -257,6 +257,22 @@ fn a_deployment_that_is_gone_before_anybody_looks_is_gone() {
 }
 
 #[test]
+fn a_server_that_is_away_for_a_while_is_waited_for() {
+    let server = Server::start(&[
+        // It is got once before the waiting begins. There is no watch.
+        (&path("GET"), ok(&applying(2, 1))),
+        (&path("GET"), ok(&applying(2, 1))),
+        (&path("GET"), Answer::status(503, "starting")),
+        (&path("GET"), ok(&ready(3, 1))),
+    ]);
+    let (out, _) = dm(&server, &["wait", "gb"]).said();
+    assert_eq!(out, PRINTED);
+    // But one that was never there is not.
+    let server = Server::start(&[(&path("GET"), Answer::status(503, "starting"))]);
+    assert_eq!(dm(&server, &["wait", "gb"]).refused(), "Error from server: starting\n");
+}
+
+#[test]
 fn patience_ends_and_the_server_goes_on() {
     let server = Server::start(&[(&path("GET"), ok(&applying(2, 1)))]);
     let (code, err) = {

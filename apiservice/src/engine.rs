@@ -14,7 +14,7 @@ use expander::{
     Access, Cache, Config, ExpandError, Fetch, Locked, NoFetch, Pool, PoolError, Register, Render,
     Rendering, Terms, Web,
 };
-use expansion::{Call, Failure, Imports, Input};
+use expansion::{Call, Failure, Imports, Input, Wanted};
 use prometheus_client::registry::Metric;
 use tokio::time::Instant;
 
@@ -125,6 +125,19 @@ impl Engine {
         let Parts { renderer, cache, fetch } = &*self.0;
         let (fetch, deadline) = (Locked::new(fetched, &**fetch), Instant::now() + TIME);
         cache.expand_apart(input, renderer, &fetch, deadline).await.map_err(Refused::from)
+    }
+
+    /// The text of the schema of a template that is fetched, if it has one.
+    ///
+    /// # Errors
+    /// Why the template cannot be had.
+    pub(crate) async fn schema(&self, name: &str) -> Result<Option<String>, String> {
+        let wanted = [Wanted { name: name.to_owned() }];
+        let mut files = self.0.fetch.fetch(&wanted).await.map_err(|error| error.to_string())?;
+        if !files.contains_key(name) {
+            return Err(format!("{name}: is not to be had"));
+        }
+        Ok(files.remove(&format!("{name}.schema")).map(|file| file.content.to_string()))
     }
 }
 

@@ -19,10 +19,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// Connections at once; others wait in the kernel.
-const CONNECTIONS: usize = 256;
-/// How long a TLS handshake may take, and the headers of a request; a connection without one is closed after it.
-const SPEAKING: Duration = Duration::from_secs(10);
 /// Room for the headers of a request.
 const HEADER_BYTES: usize = 64 << 10;
 /// How long connections are waited for when the server stops.
@@ -32,6 +28,22 @@ const LAST_CALL: Duration = Duration::from_secs(5);
 pub(super) struct Door {
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
+    pub(super) bounds: Bounds,
+}
+
+/// How much clients may take.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    /// Connections at once; others wait in the kernel.
+    pub(super) connections: usize,
+    /// How long a TLS handshake may take, and the headers of a request; a connection without one is closed after it.
+    pub(super) speaking: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { connections: 256, speaking: Duration::from_secs(10) }
+    }
 }
 
 impl Door {
@@ -48,13 +60,14 @@ impl Door {
             config.alpn_protocols = vec![b"http/1.1".to_vec()];
             Ok::<_, anyhow::Error>(TlsAcceptor::from(Arc::new(config)))
         };
-        Ok(Self { listener, tls: certificate.map(acceptor).transpose()? })
+        let tls = certificate.map(acceptor).transpose()?;
+        Ok(Self { listener, tls, bounds: Bounds::default() })
     }
 
     /// Serves until `stopped` is done, and then what was asked before, for a while.
     pub(super) async fn serve(self, app: Router, stopped: impl Future<Output = ()>) {
-        let Self { listener, tls } = self;
-        let slots = Arc::new(Semaphore::new(CONNECTIONS));
+        let Self { listener, tls, bounds } = self;
+        let slots = Arc::new(Semaphore::new(bounds.connections));
         let ending = GracefulShutdown::new();
         let mut open = JoinSet::new();
         let accept = async {
@@ -62,14 +75,13 @@ impl Door {
                 let Ok(slot) = slots.clone().acquire_owned().await else { return };
                 match listener.accept().await {
                     Ok((stream, _)) => {
-                        let service = TowerToHyperService::new(app.clone());
-                        open.spawn(connection(
-                            stream,
-                            tls.clone(),
-                            service,
-                            ending.watcher(),
-                            slot,
-                        ));
+                        let visitor = Visitor {
+                            service: TowerToHyperService::new(app.clone()),
+                            ending: ending.watcher(),
+                            speaking: bounds.speaking,
+                            _slot: slot,
+                        };
+                        open.spawn(visitor.come_in(stream, tls.clone()));
                         while open.try_join_next().is_some() {}
                     }
                     Err(error) => pause_after(&error).await,
@@ -85,39 +97,43 @@ impl Door {
     }
 }
 
-async fn connection(
-    stream: TcpStream,
-    tls: Option<TlsAcceptor>,
+/// Who comes in.
+struct Visitor {
     service: TowerToHyperService<Router>,
     ending: Watcher,
+    speaking: Duration,
     _slot: OwnedSemaphorePermit,
-) {
-    // Not worth refusing a connection for.
-    let _ = stream.set_nodelay(true);
-    let served = match tls {
-        None => speak(stream, service, ending).await,
-        Some(tls) => match tokio::time::timeout(SPEAKING, tls.accept(stream)).await {
-            Ok(Ok(stream)) => speak(stream, service, ending).await,
-            Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake"),
-            Err(_) => return tracing::debug!("TLS handshake took too long"),
-        },
-    };
-    if let Err(error) = served {
-        tracing::debug!(%error, "connection");
-    }
 }
 
-async fn speak(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    service: TowerToHyperService<Router>,
-    ending: Watcher,
-) -> Result<(), hyper::Error> {
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(SPEAKING)
-        .max_buf_size(HEADER_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
-    ending.watch(connection).await
+impl Visitor {
+    async fn come_in(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
+        // Not worth refusing a connection for.
+        let _ = stream.set_nodelay(true);
+        let served = match tls {
+            None => self.speak(stream).await,
+            Some(tls) => match tokio::time::timeout(self.speaking, tls.accept(stream)).await {
+                Ok(Ok(stream)) => self.speak(stream).await,
+                Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake"),
+                Err(_) => return tracing::debug!("TLS handshake took too long"),
+            },
+        };
+        if let Err(error) = served {
+            tracing::debug!(%error, "connection");
+        }
+    }
+
+    async fn speak(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<(), hyper::Error> {
+        let Self { service, ending, speaking, _slot } = self;
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(speaking)
+            .max_buf_size(HEADER_BYTES)
+            .serve_connection(TokioIo::new(stream), service);
+        ending.watch(connection).await
+    }
 }
 
 /// A connection that broke before it was accepted is nobody's loss; anything else will not be better at once.

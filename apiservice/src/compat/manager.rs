@@ -77,7 +77,7 @@ impl Asked<'_> {
             Route::Manifest(of, name) => manifests::read(actor, of, name).await,
             Route::Types => types::list(actor).await,
             Route::Instances(of) => types::instances(actor, of).await,
-            Route::Metadata(of) => types::metadata(actor, of).await,
+            Route::Metadata(of) => types::metadata(actor, &site.engine, of).await,
             Route::RegistryOf(name) => registries::of(actor, name).await,
             Route::Registries => registries::list(actor).await,
             Route::Registry(name) => registries::read(actor, name).await,

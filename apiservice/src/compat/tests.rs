@@ -5,10 +5,15 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::door::Bounds;
 use super::*;
 
 /// The paths on a free port, for who has the token, if there is one.
 async fn open(token: Option<&Path>) -> (String, Serving) {
+    open_within(token, Bounds::default()).await
+}
+
+async fn open_within(token: Option<&Path>, bounds: Bounds) -> (String, Serving) {
     let flags = Compat {
         dm_compat_address: Some("127.0.0.1:0".parse().unwrap()),
         dm_compat_kubeconfig: None,
@@ -18,7 +23,8 @@ async fn open(token: Option<&Path>) -> (String, Serving) {
         dm_compat_tls_key_file: None,
         dm_compat_token_file: token.map(Path::to_owned),
     };
-    let listening = Listening::start(&flags, true).await.unwrap().unwrap();
+    let mut listening = Listening::start(&flags, true).await.unwrap().unwrap();
+    listening.door.bounds = bounds;
     let at = listening.address.strip_prefix("http://").unwrap().to_owned();
     (at, listening.open(Site { engine: Engine::in_process(), actor: None }))
 }
@@ -89,4 +95,39 @@ async fn a_stop_does_not_wait_for_those_who_say_nothing() {
     assert_eq!(status(&ask(&at, &format!("GET /healthz HTTP/1.1\r\nHost: {at}"), "").await), "200");
     serving.stop().await;
     assert!(TcpStream::connect(&at).await.is_err());
+}
+
+#[tokio::test]
+async fn who_does_not_speak_is_not_waited_for() {
+    let bounds = Bounds { speaking: Duration::from_millis(50), ..Bounds::default() };
+    let (at, serving) = open_within(None, bounds).await;
+    for beginning in ["", "GET /healthz HTTP/1.1\r\nHost: "] {
+        let mut stream = TcpStream::connect(&at).await.unwrap();
+        stream.write_all(beginning.as_bytes()).await.unwrap();
+        // It ends, with an answer or without one.
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        assert!(!answer.starts_with(b"HTTP/1.1 200"), "{beginning:?}");
+    }
+    serving.stop().await;
+}
+
+#[tokio::test]
+async fn one_too_many_waits_until_another_has_gone() {
+    let bounds = Bounds { connections: 1, ..Bounds::default() };
+    let (at, serving) = open_within(None, bounds).await;
+    let head = format!("GET /healthz HTTP/1.1\r\nHost: {at}\r\n\r\n");
+    let mut first = TcpStream::connect(&at).await.unwrap();
+    first.write_all(head.as_bytes()).await.unwrap();
+    let mut answered = [0; 12];
+    first.read_exact(&mut answered).await.unwrap();
+    let mut second = TcpStream::connect(&at).await.unwrap();
+    second.write_all(head.as_bytes()).await.unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(100), second.read_exact(&mut answered));
+    assert!(early.await.is_err(), "there is room for one alone");
+    drop(first);
+    second.read_exact(&mut answered).await.unwrap();
+    assert_eq!(&answered, b"HTTP/1.1 200");
+    drop(second);
+    serving.stop().await;
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::{Actor, Kind};
 use super::answer::{self, Fault};
+use crate::engine::Engine;
 
 /// The name under which all instances are asked for.
 const ALL: &str = "all";
@@ -55,11 +56,23 @@ pub(super) async fn instances(actor: &Actor, of: &str) -> Result<Response, Fault
     Ok(answer::list(&shown))
 }
 
-/// The text of the schema of a type; empty, where there is none.
-pub(super) async fn metadata(actor: &Actor, of: &str) -> Result<Response, Fault> {
+/// The text of the schema of a type, of one that is deployed or else of one that can be fetched; empty, where there is
+/// none.
+pub(super) async fn metadata(actor: &Actor, engine: &Engine, of: &str) -> Result<Response, Fault> {
     let known = types(actor).await?.into_iter().find(|known| known.r#type == of);
-    let schema = known.map(|known| known.schema).unwrap_or_default();
+    let schema = match known {
+        Some(known) => known.schema,
+        None if is_elsewhere(of) => {
+            engine.schema(of).await.map_err(Fault::bad)?.unwrap_or_default()
+        }
+        None => String::new(),
+    };
     Ok(answer::json(StatusCode::OK, &schema))
+}
+
+/// Whether a type says where it is, by a URL or a registry.
+fn is_elsewhere(name: &str) -> bool {
+    ["github.com/", "http://", "https://"].iter().any(|start| name.starts_with(start))
 }
 
 async fn types(actor: &Actor) -> Result<Vec<Type>, Fault> {

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use tests::kubectl::Kubectl;
 use tests::process::program;
 
-use crate::manager;
+use crate::paths::Paths;
 use crate::setting::{Setting, dmd};
 
 /// `dm` as the administrator, in the namespace of the test.
@@ -175,10 +175,10 @@ fn what_is_not_ready_in_time_or_cannot_be_expanded_is_told() -> Result<()> {
 #[test]
 fn the_same_is_done_by_requests_of_the_original() -> Result<()> {
     let setting = Setting::new()?;
-    let (_server, service) = manager::serve(&setting)?;
+    let paths = Paths::of(&setting, "admin", &[])?;
     let dm = Kubectl::with(vec![
         "--service".into(),
-        format!("http://{service}").into(),
+        format!("http://{}", paths.at).into(),
         "--timeout=120".into(),
     ])?;
     let dm = dm.program(program("dm")?).in_namespace("");

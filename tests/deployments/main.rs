@@ -7,6 +7,7 @@ mod examples;
 mod fetched;
 mod manager;
 mod many;
+mod paths;
 mod references;
 mod rights;
 mod setting;

@@ -1,17 +1,14 @@
 //! Deployment Manager's own paths in a real cluster: what version 1.2.1 was asked and answered, and what we answer.
-//!
-//! They are served by a process of their own here, which knows the cluster by a kubeconfig and has no other right.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, ensure};
-use http::Method;
-use serde_json::{Value, json};
+use anyhow::{Result, ensure};
+use serde_json::Value;
 use tests::client::{Answer, Request, plain};
 use tests::corpus;
 use tests::exchanges::{self, Exchange};
-use tests::server::Server;
 
+use crate::paths::Paths;
 use crate::setting::Setting;
 
 /// Exchanges that we answer otherwise, with which code, and why. COMPATIBILITY.md has the rules.
@@ -50,23 +47,11 @@ const ADAPTED: &[(&str, &str)] = &[
     ("properties: {metadata: {name: nokind}}", "properties: {metadata: {name: no_kind}}"),
 ];
 
-/// The paths, for a namespace of the cluster, as its administrator.
-pub(crate) fn serve(setting: &Setting) -> Result<(Server, String)> {
-    let kubeconfig = setting.serving().installation.cluster().kubeconfig("admin");
-    let server = Server::start_with(&[
-        "--dm-compat-address=127.0.0.1:0",
-        &format!("--dm-compat-kubeconfig={}", kubeconfig.display()),
-        &format!("--dm-compat-namespace={}", setting.kubectl.namespace),
-    ])?;
-    let at = server.compat().context("the server says where these paths are")?;
-    Ok((server, at))
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_manager_answers_as_recorded_or_differs_by_a_rule() -> Result<()> {
     let Some(path) = corpus::find("dm/transcripts/manager-v1.2.1.txt") else { return Ok(()) };
     let setting = Setting::new()?;
-    let (_server, at) = serve(&setting)?;
+    let paths = Paths::of(&setting, "admin", &[])?;
     let text = ADAPTED.iter().fold(std::fs::read_to_string(path)?, |text, (old, new)| {
         assert!(text.contains(old), "{old} is not in the record any more");
         text.replace(old, new)
@@ -80,7 +65,7 @@ async fn the_manager_answers_as_recorded_or_differs_by_a_rule() -> Result<()> {
         }
         compared += 1;
         let recorded = renamed(recorded, &names);
-        let answer = plain::send(&at, &request(&recorded)?).await?;
+        let answer = plain::send(&paths.at, &request(&recorded)?).await?;
         learn(&mut names, &recorded, &answer);
         let recorded = renamed(recorded, &names);
         let difference = DIFFERENCES.iter().find(|(name, ..)| *name == recorded.name);
@@ -167,59 +152,4 @@ fn masked(mut value: Value) -> Value {
         items.sort_by_key(Value::to_string);
     }
     value
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_there_by_the_api_is_there_by_these_paths_and_the_other_way_round() -> Result<()> {
-    let setting = Setting::new()?;
-    let (_server, at) = serve(&setting)?;
-    let json = "application/json";
-    let send = |method: Method, path: &str, body: &Value| {
-        let request = Request::new(method, path);
-        let body = body.to_string();
-        let request = if body == "null" { request } else { request.json(json, body) };
-        let at = at.clone();
-        async move { plain::send(&at, &request).await }
-    };
-    let content = |value: &str| {
-        let data = json!({ "v": value });
-        json!({ "resources": [crate::setting::config_map("c", &data)] }).to_string()
-    };
-    setting.apply("ours", &json!({ "configuration": content("1"), "deletePolicy": "Abandon" }))?;
-    setting.await_ready("ours")?;
-    let theirs = json!({ "name": "ours", "content": content("2") });
-    let answer = send(Method::PUT, "/deployments/ours", &theirs).await?;
-    assert_eq!(
-        (answer.status, &answer.json()?["latestManifest"]),
-        (201, &json!("ours-2")),
-        "{}",
-        answer.text()
-    );
-    assert_eq!(setting.read("configmap/c", ".data.v")?, "2");
-    let spec = &setting.object("deployments.dm.formwork.dev/ours")?["spec"];
-    assert_eq!(spec["deletePolicy"], "Abandon", "what these paths do not know stays");
-    assert_eq!(spec["requester"]["username"], "admin", "it is done as whom the kubeconfig is of");
-
-    // Nobody's Secret is a credential, and no path leads out of the namespace or to another resource.
-    setting.kubectl.ok(&["create", "secret", "generic", "own", "--from-literal=token=t"])?;
-    assert_eq!(send(Method::GET, "/credentials/own", &Value::Null).await?.status, 400);
-    let credential = json!({ "apitoken": "T0KEN" });
-    assert_eq!(send(Method::POST, "/credentials/own", &credential).await?.status, 400);
-    assert_eq!(setting.read("secret/own", ".data.token")?, "dA==");
-    let set = send(Method::POST, "/credentials/mine", &credential).await?;
-    assert_eq!((set.status, &*set.text()), (200, r#"{"apitoken":""}"#));
-    assert_eq!(setting.read("secret/mine", ".data.token")?, "VDBLRU4=");
-    for path in
-        ["/deployments/..%252Fmanifests%252Fours-2", "/deployments/ours%253Fx", "/deployments/Ours"]
-    {
-        let answer = send(Method::GET, path, &Value::Null).await?;
-        assert_eq!(answer.status, 400, "{path}: {}", answer.text());
-        assert!(answer.text().ends_with("not found\n"), "{path}: {}", answer.text());
-    }
-    let named = json!({ "name": "templates/a.yaml", "content": content("3") });
-    let answer = send(Method::POST, "/deployments", &named).await?;
-    assert!(answer.status == 400 && answer.text().contains("name"), "{}", answer.text());
-    let long = json!({ "name": "long", "content": "#".repeat(1 << 20) });
-    assert_eq!(send(Method::POST, "/deployments", &long).await?.status, 413);
-    Ok(())
 }

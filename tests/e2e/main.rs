@@ -14,6 +14,7 @@ mod kubectl;
 mod malformed;
 mod manifests;
 mod minimal;
+mod paths;
 mod pressure;
 mod reading;
 mod replicas;

@@ -123,7 +123,8 @@ impl Server {
     /// Where Deployment Manager's paths are, if flags ask for them.
     pub fn compat(&self) -> Option<String> {
         let log = self.log();
-        let (_, rest) = log.split_once("paths are on http://")?;
+        let (_, rest) = log.split_once("paths are on http")?;
+        let (_, rest) = rest.split_once("://")?;
         rest.split_whitespace().next().map(str::to_owned)
     }
 

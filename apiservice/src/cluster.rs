@@ -16,9 +16,8 @@ use kube::Client;
 
 use crate::args::{Serve, Uninstall};
 use crate::deployments::{self, Lease};
-use crate::engine::Engine;
 use crate::foundation::Foundation;
-use crate::groups::groups;
+use crate::groups;
 use crate::register::{self, GroupVersion, Registration};
 
 /// The Lease of whoever carries out Deployments.
@@ -67,7 +66,7 @@ fn lease(serve: &Serve, client: &Client) -> Option<Lease> {
 pub(crate) async fn uninstall(uninstall: &Uninstall) -> Result<()> {
     let client = client::connect(uninstall.kubeconfig.as_deref()).await?;
     let service = registration::service(&uninstall.service);
-    let served = GroupVersion::all(&groups(&Engine::absent()));
+    let served = GroupVersion::all(&groups::names());
     for done in register::uninstall(&client, &service, &served).await? {
         println!("{done}");
     }

@@ -10,7 +10,7 @@ mod records;
 use std::sync::Arc;
 
 use apiserver::environment::{Environment as _, System};
-use apiserver::resource::{ApiGroup, Resource, find};
+use apiserver::resource::Resource;
 use apiserver::store::Store;
 use deployer::{Changed, Cluster, Controller, Deployer, Kube};
 use futures::StreamExt as _;
@@ -24,6 +24,7 @@ use self::expand::Expansions;
 pub(crate) use self::lease::Lease;
 use self::records::Stored;
 use crate::engine::Engine;
+use crate::registry::{deployments, manifests};
 
 pub(crate) use self::admission::Expands;
 
@@ -63,13 +64,11 @@ pub(crate) struct To {
 }
 
 impl Deployments {
-    /// What carries out the Deployments of `store`, which are served as `groups` say. Without a cluster
-    /// they are stored and say that there is none.
-    pub(crate) fn new(store: &Store, groups: &[ApiGroup], engine: &Engine, to: Option<To>) -> Self {
-        let resource = |plural| {
-            find(groups, "dm.formwork.dev", "v1alpha1", plural).cloned().expect("it is served")
-        };
-        let (deployments, manifests) = (resource("deployments"), resource("manifests"));
+    /// What carries out the Deployments of `store`. Without a cluster they are stored and say that there
+    /// is none.
+    pub(crate) fn new(store: &Store, engine: &Engine, to: Option<To>) -> Self {
+        let (deployments, manifests) =
+            (Arc::new(deployments::resource()), Arc::new(manifests::resource()));
         let events =
             to.as_ref().map(|to| Recorder::new(to.client.clone(), Reporter::from("formwork")));
         let records =
@@ -81,6 +80,11 @@ impl Deployments {
         let expand = Arc::new(Expansions::new(engine, store));
         let deployer = Deployer::new(Arc::new(records), cluster, expand, || System.now());
         Self { store: store.clone(), resource: deployments, deployer, lease }
+    }
+
+    /// What can say what would be done.
+    pub(crate) fn deployer(&self) -> &Deployer {
+        &self.deployer
     }
 
     /// Begins to carry them out, whenever this replica is the one that does.

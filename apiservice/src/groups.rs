@@ -2,15 +2,23 @@
 //! follow from it: adding a resource is one file in [`crate::registry`] and one line here.
 
 use apiserver::resource::{ApiGroup, ApiVersion};
+use deployer::Deployer;
 use processor::Dialect;
 
 use crate::engine::Engine;
 use crate::registry::{
-    deployments, expansions, manifests, processedtemplates, templates, typeinstances, types,
+    deploymentpreviews, deployments, expansions, manifests, processedtemplates, templates,
+    typeinstances, types,
 };
 
-/// Every API group that is served. What has to be expanded, `engine` expands.
-pub fn groups(engine: &Engine) -> Vec<ApiGroup> {
+/// Every API group that is served, for those who only want to know which these are.
+pub fn names() -> Vec<ApiGroup> {
+    groups(&Engine::absent(), None)
+}
+
+/// Every API group that is served. What has to be expanded, `engine` expands; what a Deployment would
+/// do, `deployer` says.
+pub fn groups(engine: &Engine, deployer: Option<&Deployer>) -> Vec<ApiGroup> {
     vec![
         group(
             "template.openshift.io",
@@ -32,6 +40,7 @@ pub fn groups(engine: &Engine) -> Vec<ApiGroup> {
             "dm.formwork.dev",
             "v1alpha1",
             vec![
+                deploymentpreviews::resource(deployer),
                 deployments::resource(),
                 expansions::resource(engine),
                 manifests::resource(),
@@ -57,7 +66,7 @@ mod tests {
 
     #[test]
     fn every_resource_is_of_the_group_that_serves_it() {
-        for group in groups(&Engine::absent()) {
+        for group in names() {
             for version in &group.versions {
                 for resource in &version.resources {
                     assert_eq!(resource.definition.group, group.name);

@@ -1,5 +1,6 @@
 //! What is peculiar to each resource, one file for each, named as in the URL.
 
+pub mod deploymentpreviews;
 pub mod deployments;
 pub mod expansions;
 pub mod manifests;

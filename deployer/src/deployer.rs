@@ -42,7 +42,7 @@ pub struct Deployer {
     pub(crate) records: Arc<dyn Records>,
     pub(crate) cluster: Arc<dyn Cluster>,
     pub(crate) expand: Arc<dyn Expand>,
-    clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    pub(crate) clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
 impl Deployer {
@@ -118,12 +118,13 @@ pub(crate) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(deployer: &'a Deployer, deployment: Deployment) -> Self {
+    pub(crate) fn new(deployer: &'a Deployer, deployment: Deployment) -> Self {
         let (status, now) = (deployment.status.clone(), (deployer.clock)());
         Self { deployer, deployment, status, now, acts: Vec::new() }
     }
 
-    async fn go(&mut self) -> Step<Next> {
+    /// Goes as far as that is possible now.
+    pub(crate) async fn go(&mut self) -> Step<Next> {
         if self.deployment.deleting {
             return remove::remove(self).await;
         }

@@ -1,4 +1,4 @@
-//! How an object changes, as a unified diff of JSON. Values of Secrets are not shown, only whether they
+//! How an object changes, as a unified diff of YAML. Values of Secrets are not shown, only whether they
 //! change.
 
 use serde_json::{Value, json};
@@ -67,12 +67,12 @@ fn masked(mut old: Value, mut new: Value) -> (Value, Value) {
     (old, new)
 }
 
-/// JSON, a member in each line; empty where there is no object.
+/// YAML; empty where there is no object.
 fn text(object: &Value) -> String {
     if object.is_null() {
         return String::new();
     }
-    serde_json::to_string_pretty(object).expect("it is JSON") + "\n"
+    yaml::from_json(&object.to_string()).unwrap_or_else(|_| format!("{object:#}\n"))
 }
 
 #[cfg(test)]
@@ -86,7 +86,10 @@ mod tests {
         assert_eq!(between(Some(&before), Some(&after)), "");
         let changed = json!({ "metadata": { "name": "a" }, "data": { "x": "y" } });
         let diff = between(Some(&before), Some(&changed));
-        assert!(diff.contains("+") && diff.contains("\"x\": \"y\""), "{diff}");
+        assert!(
+            diff.contains("+") && diff.contains("+  x: \"y\"") || diff.contains("+  x: y"),
+            "{diff}"
+        );
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod readiness;
 mod records;
 mod remove;
 mod resolve;
+mod scratch;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -46,5 +47,6 @@ pub use cluster::{
 pub use controller::{Changed, Controller};
 pub use deployer::{Deployer, Next, Seen};
 pub use plan::{Of, Plan, PlanError, Planned, PlannedOutput, Reference};
+pub use preview::PreviewError;
 pub use records::{RecordError, Records};
 pub use resolve::{Expand, Refusal, Resolved};

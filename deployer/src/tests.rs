@@ -5,6 +5,7 @@ mod failures;
 mod faults;
 mod life;
 mod owners;
+mod previews;
 mod rights;
 
 use crate::types::Status;

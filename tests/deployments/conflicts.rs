@@ -88,7 +88,7 @@ fn a_preview_says_what_would_be_done_and_does_nothing() -> Result<()> {
     let actions = setting.read(&dmd("shown"), ".status.preview[*]['objectName','action']")?;
     assert_eq!(actions, "a new old Update Create Delete");
     let diff = setting.read(&dmd("shown"), ".status.preview[0].diff")?;
-    ensure!(diff.contains("-") && diff.contains("\"v\": \"2\""), "{diff}");
+    ensure!(diff.contains("-  v: \"1\"") && diff.contains("+  v: \"2\""), "{diff}");
     assert_eq!(setting.read("configmap/a", ".data.v")?, "1");
     ensure!(
         !setting.exists("configmap/new")? && setting.exists("configmap/old")?,
@@ -101,6 +101,42 @@ fn a_preview_says_what_would_be_done_and_does_nothing() -> Result<()> {
         setting.exists("configmap/new")? && !setting.exists("configmap/old")?,
         "it did nothing"
     );
+    Ok(())
+}
+
+#[test]
+fn what_would_be_done_is_answered_without_a_change_of_what_is_wanted() -> Result<()> {
+    let setting = Setting::new()?;
+    let spec = |value: &str| resources(&json!([config_map("a", &json!({ "v": value }))]));
+    setting.apply("asked", &spec("1"))?;
+    setting.await_ready("asked")?;
+    let asked = json!({
+        "apiVersion": "dm.formwork.dev/v1alpha1", "kind": "DeploymentPreview",
+        "metadata": { "name": "asked" }, "spec": spec("2"),
+    });
+    let answer =
+        setting.kubectl.ok_with(&["create", "-o", "json", "-f", "-"], &asked.to_string())?;
+    let answer: serde_json::Value = serde_json::from_str(&answer)?;
+    assert_eq!(answer["status"]["preview"][0]["action"], "Update");
+    let generation = setting.read(&dmd("asked"), ".metadata.generation")?;
+    assert_eq!((generation.as_str(), &*setting.read("configmap/a", ".data.v")?), ("1", "1"));
+    // Who may not read the Deployment is not told what it has.
+    let bob = setting.user("bob")?;
+    setting.kubectl.ok(&[
+        "create",
+        "role",
+        "asker",
+        "--verb=create",
+        "--resource=deploymentpreviews.dm.formwork.dev",
+    ])?;
+    setting.kubectl.ok(&["create", "rolebinding", "asker", "--role=asker", "--user=bob"])?;
+    let path = format!(
+        "/apis/dm.formwork.dev/v1alpha1/namespaces/{}/deploymentpreviews",
+        setting.kubectl.namespace
+    );
+    let file = setting.kubectl.file("asked.json", &asked.to_string())?;
+    let ended = bob.run(&["create", "--raw", &path, "-f", &file])?;
+    ensure!(ended.stderr.contains("bob may not get deployments"), "{ended:?}");
     Ok(())
 }
 

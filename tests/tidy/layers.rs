@@ -16,7 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("protocol", &["expansion"]),
     ("formwork-expander", &["expansion", "protocol"]),
     ("expander", &["expansion", "protocol"]),
-    ("deployer", &["expansion"]),
+    ("deployer", &["expansion", "yaml"]),
     ("storage", &[]),
     ("apiserver", &["schema", "merge", "yaml", "storage"]),
     ("apiservice", &["apiserver", "processor", "expansion", "expander", "deployer"]),

@@ -7,8 +7,7 @@ use apiserver::environment::System;
 
 use super::files;
 use crate::args::{self, Serve};
-use crate::engine::Engine;
-use crate::groups::groups;
+use crate::groups;
 use crate::register::{Authority, GroupVersion, Options, Publish, Service, Timing};
 
 /// How to register.
@@ -20,7 +19,7 @@ pub(super) fn options(serve: &Serve) -> Result<Options> {
     let bound = serve.listening.bind_address.filter(|address| !address.is_unspecified());
     Ok(Options {
         service: service(&flags.service),
-        served: GroupVersion::all(&groups(&Engine::absent())),
+        served: GroupVersion::all(&groups::names()),
         addresses: bound.into_iter().collect(),
         authority: authority(serve)?,
         publish: if flags.publish_api_services { Publish::Yes } else { Publish::No },

@@ -16,6 +16,8 @@ use serde_json::json;
 use super::kinds;
 use crate::sent::{self, Defaults};
 
+pub(super) use self::requester::requester;
+
 struct Deployments;
 
 /// The resource.
@@ -108,7 +110,8 @@ fn spec(object: &Object) -> Result<Spec, serde_json::Error> {
     serde_json::from_str(object.fields.get("spec").unwrap_or("{}"))
 }
 
-fn validate(name: &str, spec: &Spec) -> Vec<field::Error> {
+/// Everything that is wrong with what is wanted.
+pub(super) fn validate(name: &str, spec: &Spec) -> Vec<field::Error> {
     let mut errors = Vec::new();
     match (&spec.configuration, &spec.template, &spec.roll_back_to) {
         (Some(_), Some(_), _) => {

@@ -8,7 +8,7 @@ use apiserver::resource::Definition;
 use apiserver::schema::{Schema, meta};
 use processor::Dialect;
 
-pub(super) use self::deployment::{deployment, manifest};
+pub(super) use self::deployment::{deployment, manifest, preview};
 pub(super) use self::expansion::{API as DEPLOYMENT_MANAGER, expansion};
 pub(super) use self::types::{type_definition, type_instance};
 

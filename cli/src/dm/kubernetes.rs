@@ -5,6 +5,7 @@
 
 mod changing;
 mod credentials;
+mod diff;
 mod reading;
 
 use std::time::Duration;
@@ -53,6 +54,7 @@ pub(super) async fn run(command: Command, line: &Line) -> anyhow::Result<()> {
         Command::Expand(given) => changing::expand(&api, &given).await,
         Command::Deploy(given) => changing::deploy(&api, &given, patience).await,
         Command::Update(given) => changing::update(&api, &given, patience).await,
+        Command::Diff(given) => diff::diff(&api, &given).await,
         Command::Rollback { deployment, manifest } => {
             changing::rollback(&api, &deployment, manifest, patience).await
         }

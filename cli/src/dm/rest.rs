@@ -184,7 +184,8 @@ impl Call {
                 body: credential.to_yaml()?,
                 action: "set credential".to_owned(),
             },
-            Command::Layout(_)
+            Command::Diff(_)
+            | Command::Layout(_)
             | Command::Status(_)
             | Command::Wait(_)
             | Command::Rollback { .. } => {

@@ -10,6 +10,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("expand CONFIG|TYPE", "Show the resources and the layout of a configuration"),
     ("deploy CONFIG|TYPE [IMPORT...]", "Create a deployment of a configuration or of one type"),
     ("update CONFIG|TYPE [IMPORT...]", "Give a deployment another configuration"),
+    ("diff CONFIG|TYPE [IMPORT...]", "Show what deploy or update would do, and do nothing"),
     ("list", "List the names of deployments"),
     ("get DEPLOYMENT", "Show a deployment"),
     ("delete DEPLOYMENT", "Delete a deployment, and what it deployed"),

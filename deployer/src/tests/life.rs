@@ -183,7 +183,7 @@ async fn a_preview_shows_and_changes_nothing() {
         status.preview.iter().map(action).collect::<Vec<_>>()
     };
     assert_eq!(actions(&status), ["settings Create", "backend Create", "web Create"]);
-    assert!(status.preview[1].diff.contains("+    \"port\": 6379"), "{}", status.preview[1].diff);
+    assert!(status.preview[1].diff.contains("+  port: 6379"), "{}", status.preview[1].diff);
     let error = status.preview[0].error.as_deref().unwrap();
     assert!(error.contains("waits for $(ref.backend.spec.clusterIP)"), "{error}");
 

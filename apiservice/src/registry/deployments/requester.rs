@@ -18,15 +18,15 @@ const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
 
 /// Notes a user as the requester.
 pub(super) fn stamp(object: &mut Object, user: &User) {
+    write(object, &serde_json::to_string(&requester(user)).expect("strings are JSON"));
+}
+
+/// A user as a requester.
+pub(in crate::registry) fn requester(user: &User) -> Requester {
     let mut extra = user.extra.clone();
     extra.remove(CREDENTIAL);
-    let requester = Requester {
-        username: user.name.clone(),
-        uid: user.uid.clone(),
-        groups: user.groups.clone(),
-        extra,
-    };
-    write(object, &serde_json::to_string(&requester).expect("strings are JSON"));
+    let (username, uid) = (user.name.clone(), user.uid.clone());
+    Requester { username, uid, groups: user.groups.clone(), extra }
 }
 
 /// Notes the requester that was noted.

@@ -33,6 +33,21 @@ pub(in crate::registry) fn deployment() -> Definition {
     }
 }
 
+/// The definition of the kind `DeploymentPreview`.
+pub(in crate::registry) fn preview() -> Definition {
+    let schema = Schema::object(
+        name("DeploymentPreview"),
+        "A DeploymentPreview says what would be done if the Deployment of its name had this spec. It is answered and not \
+         stored, and nothing is done.",
+    )
+    .required("spec", spec().described("What would be wanted."))
+    .optional("status", status().described("What would be done; whatever is sent here is ignored."));
+    let (group, version) = API;
+    let definition =
+        Definition::namespaced(group, version, "DeploymentPreview", "deploymentpreviews", schema);
+    Definition { secrets: DEPLOYMENT_SECRETS, ..definition }
+}
+
 /// The definition of the kind `Manifest`.
 pub(in crate::registry) fn manifest() -> Definition {
     let resources = |what: &'static str| Schema::list(Schema::opaque_object(what)).atomic();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::reading::{deployment, names_of};
 use super::{API_VERSION, Api};
@@ -64,13 +64,7 @@ pub(super) async fn update(
 ) -> anyhow::Result<()> {
     let name = given.object_name();
     let wanted = wanted(&given.input)?;
-    let updated = changed(api, &name, |spec| {
-        for key in ["configuration", "template", "imports", "rollBackTo"] {
-            spec.remove(key);
-        }
-        let wanted = wanted.as_object().into_iter().flatten();
-        spec.extend(wanted.map(|(key, value)| (key.clone(), value.clone())));
-    });
+    let updated = changed(api, &name, |spec| replace(spec, &wanted));
     let updated = updated.await?;
     ended(api, &updated, &format!("update deployment named {name}"), patience).await
 }
@@ -174,12 +168,26 @@ fn wanted(input: &Input) -> anyhow::Result<Value> {
     })
 }
 
+/// Puts what is asked for into a spec, and leaves the rest of it.
+pub(super) fn ask_for(spec: &mut Map<String, Value>, input: &Input) -> anyhow::Result<()> {
+    replace(spec, &wanted(input)?);
+    Ok(())
+}
+
+fn replace(spec: &mut Map<String, Value>, wanted: &Value) {
+    for key in ["configuration", "template", "imports", "rollBackTo"] {
+        spec.remove(key);
+    }
+    let wanted = wanted.as_object().into_iter().flatten();
+    spec.extend(wanted.map(|(key, value)| (key.clone(), value.clone())));
+}
+
 /// Changes the spec of a deployment. The server writes to the object while it works on it, and then the change is made
 /// anew; but it is not made over what somebody else has asked for in the meantime.
 async fn changed(
     api: &Api,
     name: &str,
-    change: impl Fn(&mut serde_json::Map<String, Value>),
+    change: impl Fn(&mut Map<String, Value>),
 ) -> anyhow::Result<Value> {
     let path = api.path_of("deployments", name);
     let mut first = None;

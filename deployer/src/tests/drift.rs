@@ -76,6 +76,7 @@ async fn drift_is_corrected_where_that_is_wanted() {
     let world = deployed(Reconcile::Enforce).await;
     let before = world.cluster.all();
     world.wait(std::time::Duration::from_secs(100_000));
+    world.cluster.slow();
     world.cluster.edit(&target("Deployment", "demo", "web"), &json!({ "spec": { "replicas": 7 } }));
     world.cluster.lose(&target("Service", "demo", "backend"));
     world.pass("app").await;

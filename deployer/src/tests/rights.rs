@@ -51,6 +51,22 @@ async fn who_may_not_delete_what_is_pruned_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_prune_that_fails_is_told_and_written_once() {
+    let world = World::new();
+    world.deploy("app", spec(GUESTBOOK)).await;
+    world.cluster.refuse("backend");
+    let status = world.update("app", |spec| spec.configuration = Some(renamed())).await;
+    assert_eq!(complaint(&status), "Failed: Service demo/backend: a webhook says no");
+    world.records.events();
+    world.records.writes();
+    for _ in 0..5 {
+        world.wait(std::time::Duration::from_secs(60));
+        world.pass("app").await;
+    }
+    assert_eq!((world.records.events(), world.records.writes()), (vec![], 0));
+}
+
+#[tokio::test]
 async fn a_right_that_is_lost_between_review_and_prune_prunes_nothing() {
     let world = World::slow();
     world.deploy("app", spec(GUESTBOOK)).await;
@@ -185,7 +201,14 @@ async fn what_was_deployed_by_one_is_not_watched_for_another_who_may_not_see_it(
 
 #[tokio::test]
 async fn a_deployment_that_one_may_not_read_is_neither_depended_on_nor_referred_to() {
-    let refers = "resources: [{name: c, type: ConfigMap, properties: {apiVersion: v1, data: {p: '$(ref.deployments/app.p)'}}}]";
+    let refers = r"
+resources:
+- { name: first, type: ConfigMap, properties: { apiVersion: v1 } }
+- name: c
+  type: ConfigMap
+  metadata: { dependsOn: [first] }
+  properties: { apiVersion: v1, data: { p: $(ref.deployments/app.p) } }
+";
     let depends = Spec { depends_on: vec!["app".to_owned()], ..of_bob("resources: []") };
     let manifest = Spec { roll_back_to: Some("app-1".to_owned()), preview: true, ..of_bob("") };
     let output = "resources: []\noutputs: [{name: q, value: '$(ref.deployments/app.p)'}]";

@@ -30,6 +30,8 @@ struct State {
     stuck: BTreeSet<String>,
     /// Objects by name that are never gone.
     held: BTreeSet<String>,
+    /// Objects by name that may not be deleted by anybody.
+    refused: BTreeSet<String>,
     count: u64,
     /// What was changed, in order.
     log: Vec<String>,
@@ -106,6 +108,11 @@ impl TwinCluster {
     pub(crate) fn unstick(&self, name: &str) {
         self.with(|state| state.stuck.remove(name));
         self.with(State::work);
+    }
+
+    /// Objects of that name cannot be deleted.
+    pub(crate) fn refuse(&self, name: &str) {
+        self.with(|state| state.refused.insert(name.to_owned()));
     }
 
     /// Objects of that name stay when they are deleted.
@@ -400,6 +407,9 @@ impl Cluster for TwinCluster {
     ) -> BoxFuture<'a, Result<(), ClusterError>> {
         let deleted = self.with(|state| {
             state.check(user, Verb::Delete, target)?;
+            if state.refused.contains(&target.object_name) {
+                return Err(ClusterError::Invalid("a webhook says no".to_owned()));
+            }
             let Some(owned) = state.objects.get_mut(&key(target)) else { return Ok(()) };
             let metadata = &mut owned.object["metadata"];
             if metadata["uid"] != uid {

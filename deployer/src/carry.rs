@@ -70,15 +70,15 @@ impl Work<'_> {
                     resource.uid = live["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
                     let (target, uid) = (resource.target.clone(), resource.uid.clone());
                     pass.acts.push(Act { target, uid, made });
-                    (resource.state, resource.error) = (State::Applied, None);
+                    resource.set(State::Applied, None);
                     self.values.know(at, live);
                 }
                 // What it refers to is not there yet.
                 Err(apply::Fault::Waiting(why)) => {
-                    (resource.state, resource.error) = (State::Pending, Some(why));
+                    resource.set(State::Pending, Some(why));
                 }
                 Err(fault) => {
-                    (resource.state, resource.error) = (State::Failed, Some(fault.to_string()));
+                    resource.set(State::Failed, Some(fault.to_string()));
                 }
             }
         }
@@ -98,7 +98,7 @@ impl Work<'_> {
             let resource = &mut pass.status.resources[at];
             if resource.state == State::Ready && !self.values.is_ours(at, &pass.deployment) {
                 lost = true;
-                (resource.state, resource.error) = (State::Pending, Some(LOST.to_owned()));
+                resource.set(State::Pending, Some(LOST.to_owned()));
             }
         }
         if lost {
@@ -118,7 +118,7 @@ impl Work<'_> {
         for at in members {
             let resource = &mut pass.status.resources[at];
             let ours = self.values.is_ours(at, &pass.deployment);
-            (resource.state, resource.error) = match self.values.live(at).filter(|_| ours) {
+            let (state, error) = match self.values.live(at).filter(|_| ours) {
                 None => (State::Pending, Some(LOST.to_owned())),
                 Some(live) => match readiness(live) {
                     Readiness::Ready => (State::Ready, None),
@@ -126,6 +126,7 @@ impl Work<'_> {
                     Readiness::Failed(why) => (State::Failed, Some(why)),
                 },
             };
+            resource.set(state, error);
         }
         Ok(())
     }

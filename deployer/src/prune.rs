@@ -15,7 +15,7 @@ use crate::deployer::{Next, Pass, Step};
 use crate::late::Act;
 use crate::plan::{Owner, bare, owner};
 use crate::together::together;
-use crate::types::{DeletePolicy, Phase, Resource, State, Truth};
+use crate::types::{DeletePolicy, Kind, Phase, Resource, State, Truth};
 
 /// Deletes or abandons the resources that are obsolete. It ends the pass while some are left.
 pub(crate) async fn prune(pass: &mut Pass<'_>) -> Step<()> {
@@ -67,8 +67,14 @@ pub(crate) async fn clear(pass: &mut Pass<'_>, which: impl Fn(&Resource) -> bool
             };
             let of = |resource: &&mut Resource| resource.target.is(target);
             if let Some(resource) = pass.status.resources.iter_mut().find(of) {
-                resource.error = Some(message);
+                resource.set(resource.state, Some(message));
             }
+        }
+        let left_over = pass.status.resources.len();
+        if let Some(operation) = pass.status.operation.as_mut()
+            && operation.kind == Kind::Delete
+        {
+            operation.done = operation.total.saturating_sub(left_over);
         }
         if !failures.is_empty() {
             pass.fail("Applied", "Failed", &failures.join("\n")).await?;

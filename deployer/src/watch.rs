@@ -102,7 +102,7 @@ fn note(pass: &mut Pass<'_>, values: &Values, found: Vec<Found>) -> Report {
             report.drifted.push(named(&why));
             state = (State::Drifted, Some(why));
         }
-        (resource.state, resource.error) = state;
+        resource.set(state.0, state.1);
     }
     let Report { drifted, unready, unknown, passes } = &report;
     match (drifted.is_empty(), unknown.is_empty()) {

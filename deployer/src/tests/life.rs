@@ -248,6 +248,8 @@ async fn a_deletion_goes_backwards_and_waits() {
     assert_eq!(world.cluster.log(), ["delete Deployment demo/web"]);
     let status = world.status("guestbook");
     assert_eq!(status.phase, Phase::Deleting);
+    let operation = status.operation.as_ref().unwrap();
+    assert_eq!((operation.kind, operation.done, operation.total), (Kind::Delete, 0, 3));
     assert_eq!(complaint(&status), "Deleting: waits until it is gone: Deployment demo/web");
     world.cluster.unhold("web");
     world.settle("guestbook").await;

@@ -190,10 +190,21 @@ pub enum Action {
 /// As many bytes a message may have: that of a Kubernetes condition, less what ends it.
 const LONGEST: usize = 32_000;
 
+/// The same for what is wrong with one resource; there may be thousands.
+const LONGEST_ERROR: usize = 1_000;
+
+impl Resource {
+    /// Says how far it is, and what is wrong with it or what it waits for.
+    pub(crate) fn set(&mut self, state: State, error: Option<String>) {
+        self.state = state;
+        self.error = error.map(|error| shortened(error, LONGEST_ERROR));
+    }
+}
+
 /// A message that is not too long.
-fn shortened(mut message: String) -> String {
-    if message.len() > LONGEST {
-        message.truncate(message.floor_char_boundary(LONGEST));
+fn shortened(mut message: String, longest: usize) -> String {
+    if message.len() > longest {
+        message.truncate(message.floor_char_boundary(longest));
         message.push_str("\n…");
     }
     message
@@ -222,7 +233,7 @@ impl Status {
             kind: kind.to_owned(),
             status,
             reason: reason.to_owned(),
-            message: shortened(message.into()),
+            message: shortened(message.into(), LONGEST),
             last_transition_time: String::new(),
             observed_generation: generation,
         };

@@ -70,7 +70,7 @@ async fn what_is_made_by_the_api_is_changed_by_these_paths() -> Result<()> {
     assert_eq!(spec["deletePolicy"], "Abandon", "what these paths do not know stays");
     assert_eq!(spec["requester"]["username"], "admin", "it is done as the kubeconfig's user");
     let again = paths.send(Method::PUT, "/deployments/ours", &one("", "2")).await?;
-    assert_eq!(again.json()?["latestManifest"], "ours-2", "nothing was changed");
+    assert_eq!(again.json()?["latestManifest"], "ours-3", "an update is made, whatever it changes");
     Ok(())
 }
 
@@ -137,6 +137,13 @@ async fn a_failure_is_answered_and_stays_until_it_is_mended() -> Result<()> {
         .await?;
     let expand = "cannot expand template named d (template expansion: expandybird response:\n";
     ensure!(answer.status == 400 && answer.text().starts_with(expand), "{}", answer.text());
+    // It turned forever, and its client gave up.
+    let circle = json!([
+        config_map("a", &json!({ "v": "$(ref.b.data.v)" })),
+        config_map("b", &json!({ "v": "$(ref.a.data.v)" })),
+    ]);
+    let answer = paths.send(Method::POST, "/deployments", &template("turns", &circle)).await?;
+    ensure!(answer.status == 400 && answer.text().contains("a -> b -> a"), "{}", answer.text());
     ensure!(paths.send(Method::PUT, "/deployments/d", &one("d", "2")).await?.status == 201);
     let names = paths.get("/deployments/d/manifests").await?.json()?;
     assert_eq!(names, json!(["d-1", "d-2", "d-3"]));

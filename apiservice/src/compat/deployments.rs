@@ -3,6 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use apiserver::environment::{Environment as _, System};
 use apiserver::status::Reason;
 use axum::response::Response;
 use futures::StreamExt as _;
@@ -60,13 +61,15 @@ pub(super) async fn update(
     }
     let mut spec = wanted(&template);
     // In a merge patch null takes away what was there.
-    for (member, is_given) in
-        [("imports", !template.imports.is_empty()), ("template", false), ("rollBackTo", false)]
-    {
-        if !is_given {
-            spec[member] = Value::Null;
-        }
+    for member in ["template", "rollBackTo"] {
+        spec[member] = Value::Null;
     }
+    if template.imports.is_empty() {
+        spec["imports"] = Value::Null;
+    }
+    // Every update fetched its templates anew and made a manifest, even of what had not changed; so who tries again what
+    // failed is answered by a new attempt.
+    spec["refresh"] = System.now().to_string().into();
     let patch = json!({ "metadata": { "uid": old.uid }, "spec": spec });
     match actor.patch(Kind::Deployment, name, &patch).await {
         Ok(updated) => settle(actor, updated).await,

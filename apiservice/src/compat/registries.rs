@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::StatusCode;
 use kube::api::DynamicObject;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::actor::{Actor, Kind, named};
 use super::answer::{self, Fault};
@@ -53,10 +53,12 @@ pub(super) async fn create(
         return Err(Fault::bad(why));
     }
     let name = named("registry", name)?;
-    let spec = json!({ "spec": registry.spec() });
-    match actor.create(Kind::Registry, name, spec.clone()).await {
+    match actor.create(Kind::Registry, name, json!({ "spec": registry.spec() })).await {
         Err(kube::Error::Api(status)) if status.code == 409 => {
-            actor.patch(Kind::Registry, name, &spec).await?;
+            // In a merge patch null takes away what was there.
+            let old = ["format", "credentialRef"].map(|member| (member.to_owned(), Value::Null));
+            let patch: Map<_, _> = old.into_iter().chain(registry.spec()).collect();
+            actor.patch(Kind::Registry, name, &json!({ "spec": patch })).await?;
         }
         created => _ = created?,
     }
@@ -77,14 +79,8 @@ pub(super) async fn of(actor: &Actor, of: &str) -> Result<Response, Fault> {
 }
 
 /// The templates in one.
-pub(super) async fn types(
-    actor: &Actor,
-    name: &str,
-    query: Option<&str>,
-) -> Result<Response, Fault> {
+pub(super) async fn types(actor: &Actor, name: &str) -> Result<Response, Fault> {
     existing(actor, name, Reason::InternalError).await?;
-    let query = query.map(Query::parse).unwrap_or_default();
-    let _regex = query.get("regex");
     Err(unserved("lists of templates"))
 }
 
@@ -141,15 +137,42 @@ impl From<DynamicObject> for Registry {
 }
 
 impl Registry {
-    fn spec(&self) -> Value {
-        let mut spec = json!({ "type": self.r#type, "url": self.url });
+    fn spec(&self) -> Map<String, Value> {
+        let mut spec = Map::new();
+        spec.insert("type".to_owned(), self.r#type.as_str().into());
+        spec.insert("url".to_owned(), self.url.as_str().into());
         let format: Vec<_> = self.format.split(';').filter(|part| !part.is_empty()).collect();
         if !format.is_empty() {
-            spec["format"] = json!(format);
+            spec.insert("format".to_owned(), json!(format));
         }
         if !self.credentialname.is_empty() {
-            spec["credentialRef"] = json!({ "name": self.credentialname });
+            let reference = json!({ "name": self.credentialname });
+            spec.insert("credentialRef".to_owned(), reference);
         }
         spec
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registry_is_the_same_in_both_worlds() {
+        let text = r#"{"name":"r1","type":"github","url":"github.com/a/b","format":"versioned;collection","credentialname":"c"}"#;
+        let registry: Registry = serde_json::from_str(text).unwrap();
+        let object = json!({
+            "apiVersion": "dm.formwork.dev/v1alpha1", "kind": "Registry", "metadata": { "name": "r1" },
+            "spec": registry.spec(),
+        });
+        assert_eq!(object["spec"]["format"], json!(["versioned", "collection"]));
+        assert_eq!(object["spec"]["credentialRef"], json!({ "name": "c" }));
+        let object: DynamicObject = serde_json::from_value(object).unwrap();
+        assert_eq!(serde_json::to_string(&Registry::from(object)).unwrap(), text);
+    }
+
+    #[test]
+    fn a_scheme_does_not_count() {
+        assert_eq!(bare("https://github.com/a/b/"), bare("github.com/a/b"));
     }
 }

@@ -5,16 +5,13 @@
 
 use expansion::Expanded;
 
-use crate::authorize::{Changes, authorize};
+use crate::authorize::Changes;
 use crate::cluster::Target;
 use crate::deployer::{Next, Pass, Step};
 use crate::plan::Plan;
 use crate::resolve::Resolved;
 use crate::types::{Configuration, Kind, Manifest, Operation, Phase, Resource, State, Truth};
-use crate::{history, preview, time};
-
-/// How often it is looked whether another Deployment is ready.
-const DEPENDENCY: std::time::Duration = std::time::Duration::from_secs(5);
+use crate::{dependencies, history, preview, time};
 
 /// The Manifest of the operation for what is wanted now, which is begun if it was not. None, where
 /// there is nothing to carry out.
@@ -36,7 +33,7 @@ pub(crate) async fn underway(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
 }
 
 async fn begin(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
-    dependencies(pass).await?;
+    dependencies::await_ready(pass).await?;
     let (manifest, kind) = match pass.deployment.spec.roll_back_to.clone() {
         Some(name) => (earlier(pass, &name).await?, Kind::Rollback),
         None => {
@@ -55,31 +52,6 @@ async fn begin(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
     pass.authorize(changes).await?;
     journal(pass, &manifest, kind).await?;
     Ok(Some(manifest))
-}
-
-/// Waits for the Deployments that this one depends on.
-async fn dependencies(pass: &mut Pass<'_>) -> Step<()> {
-    let names = pass.deployment.spec.depends_on.clone();
-    let namespace = &pass.deployment.namespace;
-    let others: Vec<_> = names.iter().map(|name| own("Deployment", namespace, name)).collect();
-    let (user, reads) = (&pass.deployment.spec.requester, Changes::default().read(&others));
-    if let Err(denied) = authorize(pass.cluster(), user, reads).await {
-        return pass.denied(denied).await;
-    }
-    for name in names {
-        let namespace = &pass.deployment.namespace;
-        let other = pass.deployer.records.deployment(namespace, &name).await?;
-        let missing = match &other {
-            None => format!("Deployment {name} is not there"),
-            Some(other) if !other.is_ready() => format!("Deployment {name} is not ready"),
-            Some(_) => continue,
-        };
-        pass.status.phase = Phase::Waiting;
-        pass.set("Ready", Truth::False, "DependencyNotReady", &missing);
-        pass.save().await?;
-        return Err(Next::After(DEPENDENCY));
-    }
-    Ok(())
 }
 
 /// The Manifest of what is wanted, not stored yet. None, if nothing but a change can help.

@@ -16,6 +16,7 @@ mod begin;
 mod carry;
 mod cluster;
 mod controller;
+mod dependencies;
 mod deployer;
 mod difference;
 mod follow;

@@ -87,6 +87,29 @@ async fn one_of_two_that_create_at_the_same_time_wins() {
 }
 
 #[tokio::test]
+async fn deployments_that_wait_for_each_other_are_told_so() {
+    let world = World::new();
+    for (name, other) in [("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")] {
+        let depends_on = vec![other.to_owned()];
+        world.records.create(name, Spec { depends_on, ..spec("resources: []") });
+    }
+    let wanted = [
+        ("a", "DependencyCycle: Deployments wait for each other: a -> b -> c -> a"),
+        ("c", "DependencyCycle: Deployments wait for each other: c -> a -> b -> c"),
+        ("d", "DependencyNotReady: Deployment a is not ready"),
+    ];
+    for (name, want) in wanted {
+        world.pass(name).await;
+        assert_eq!(complaint(&world.status(name)), want, "{name}");
+    }
+    world.records.change("c", |spec| spec.depends_on.clear());
+    for name in ["c", "b", "a", "d"] {
+        world.settle(name).await;
+        assert!(world.status(name).is("Ready"), "{name}: {}", complaint(&world.status(name)));
+    }
+}
+
+#[tokio::test]
 async fn who_depends_on_another_waits_for_it_and_has_its_outputs() {
     let world = World::new();
     let text = "resources: [{name: c, type: ConfigMap, properties: {apiVersion: v1, data: {ip: '$(ref.deployments/app.ip)'}}}]\noutputs: [{name: again, value: '$(ref.deployments/app.text)!'}]";

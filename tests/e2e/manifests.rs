@@ -60,7 +60,34 @@ fn every_overlay_is_accepted_and_grants_what_is_needed_and_no_more() -> Result<(
     ensure!(careless.contains("violates PodSecurity \"restricted"), "{careless}");
     let admin = cluster.kubectl("admin")?;
     the_server_may_do_what_it_does_and_no_more(&admin)?;
-    users_may_do_what_their_roles_say(&admin)
+    users_may_do_what_their_roles_say(&admin)?;
+    let folder = with_component("embedded", "deployments")?;
+    apply(&cluster, folder.path())?;
+    await_pods(&kubectl, 1)?;
+    the_server_may_act_for_others(&admin)
+}
+
+/// With the component that lets it.
+fn the_server_may_act_for_others(kubectl: &Kubectl) -> Result<()> {
+    let needed = [
+        "impersonate /users - alice",
+        "impersonate /groups - system:authenticated",
+        "impersonate /serviceaccounts demo robot",
+        "impersonate authentication.k8s.io/uids - 5",
+        "impersonate authentication.k8s.io/userextras/scopes - some",
+        "create events.k8s.io/events demo -",
+    ];
+    for row in needed {
+        let may = || may(kubectl, SERVER, &["system:authenticated"], row);
+        await_that(may, &format!("not allowed: {row}"))?;
+    }
+    // Of its own accord it touches nothing.
+    for row in
+        ["get /secrets demo any", "create /configmaps demo -", "delete apps/deployments demo any"]
+    {
+        ensure!(!may(kubectl, SERVER, &["system:authenticated"], row)?, "allowed: {row}");
+    }
+    Ok(())
 }
 
 /// What a template may take beyond its own memory, in MiB: the pages that its process copies.

@@ -6,6 +6,7 @@ mod expand;
 mod fetched;
 mod lease;
 mod records;
+mod registries;
 
 use std::sync::Arc;
 
@@ -20,13 +21,12 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use self::absent::Absent;
-use self::expand::Expansions;
 pub(crate) use self::lease::Lease;
 use self::records::Stored;
-use crate::engine::Engine;
 use crate::registry::{deployments, manifests};
 
 pub(crate) use self::admission::Expands;
+pub(crate) use self::expand::Expansions;
 
 /// How many Deployments are worked on at a time.
 const WORKERS: usize = 4;
@@ -63,22 +63,30 @@ pub(crate) struct To {
     pub(crate) lease: Option<Lease>,
 }
 
+impl To {
+    /// The cluster, or what stands for it where there is none.
+    pub(crate) fn cluster(to: Option<&Self>) -> Arc<dyn Cluster> {
+        match to {
+            Some(to) => Arc::new(Kube::new(to.client.clone())),
+            None => Arc::new(Absent),
+        }
+    }
+}
+
 impl Deployments {
     /// What carries out the Deployments of `store`. Without a cluster they are stored and say that there
     /// is none.
-    pub(crate) fn new(store: &Store, engine: &Engine, to: Option<To>) -> Self {
+    pub(crate) fn new(store: &Store, expansions: Expansions, to: Option<To>) -> Self {
         let (deployments, manifests) =
             (Arc::new(deployments::resource()), Arc::new(manifests::resource()));
         let events =
             to.as_ref().map(|to| Recorder::new(to.client.clone(), Reporter::from("formwork")));
         let records =
             Stored::new(store.clone(), deployments.clone(), manifests, Arc::new(System), events);
-        let (cluster, lease): (Arc<dyn Cluster>, _) = match to {
-            Some(To { client, lease }) => (Arc::new(Kube::new(client)), lease),
-            None => (Arc::new(Absent), None),
-        };
-        let expand = Arc::new(Expansions::new(engine, store));
-        let deployer = Deployer::new(Arc::new(records), cluster, expand, || System.now());
+        let cluster = expansions.cluster();
+        let (records, expand) = (Arc::new(records), Arc::new(expansions));
+        let deployer = Deployer::new(records, cluster, expand, || System.now());
+        let lease = to.and_then(|to| to.lease);
         Self { store: store.clone(), resource: deployments, deployer, lease }
     }
 

@@ -11,8 +11,8 @@ use apiserver::health::Health;
 use apiserver::metrics::Metrics;
 use apiserver::status::{Error, Reason};
 use expander::{
-    Access, Cache, Config, ExpandError, Fetch, Locked, NoFetch, Pool, PoolError, Register, Render,
-    Rendering, Terms, Web,
+    Access, Cache, Config, ExpandError, Fetch, Locked, NoFetch, Pool, PoolError, Register,
+    Registries, Render, Rendering, Terms, Web,
 };
 use expansion::{Call, Failure, Imports, Input, Wanted};
 use prometheus_client::registry::Metric;
@@ -36,7 +36,8 @@ pub struct Engine(Arc<Parts>);
 struct Parts {
     renderer: Renderer,
     cache: Cache,
-    fetch: Box<dyn Fetch>,
+    /// What fetches, if anything may be fetched.
+    web: Option<Web>,
 }
 
 enum Renderer {
@@ -58,17 +59,17 @@ pub(crate) enum Refused {
 impl Engine {
     /// One that runs no template, for those who only want to know what would be served.
     pub fn absent() -> Self {
-        Self::of(Renderer::Absent("this server runs no templates".to_owned()), Box::new(NoFetch))
+        Self::of(Renderer::Absent("this server runs no templates".to_owned()), None)
     }
 
     /// One that runs Jinja here, without any wall.
     #[cfg(test)]
     pub(crate) fn in_process() -> Self {
-        Self::of(Renderer::InProcess(expander::InProcess), Box::new(NoFetch))
+        Self::of(Renderer::InProcess(expander::InProcess), None)
     }
 
-    fn of(renderer: Renderer, fetch: Box<dyn Fetch>) -> Self {
-        Self(Arc::new(Parts { renderer, cache: Cache::new(KEPT).at_once(AT_ONCE), fetch }))
+    fn of(renderer: Renderer, web: Option<Web>) -> Self {
+        Self(Arc::new(Parts { renderer, cache: Cache::new(KEPT).at_once(AT_ONCE), web }))
     }
 
     /// Starts the pool. Without the program that templates run in there is none, and all else is served.
@@ -85,7 +86,7 @@ impl Engine {
                 Renderer::Absent("this server has no program to run templates".to_owned())
             }
         };
-        Ok(Self::of(renderer, Box::new(web)))
+        Ok(Self::of(renderer, Some(web)))
     }
 
     /// Shows what templates run behind, and what is counted.
@@ -108,22 +109,29 @@ impl Engine {
 
     /// Expands a configuration, or finds that it was expanded before.
     pub(crate) async fn expand(&self, input: Input) -> Result<Done, Refused> {
-        let Parts { renderer, cache, fetch } = &*self.0;
+        let Parts { renderer, cache, web } = &*self.0;
         let deadline = Instant::now() + TIME;
-        cache.expand(input, renderer, &**fetch, deadline).await.map_err(Refused::from)
+        cache.expand(input, renderer, fetch(web.as_ref()), deadline).await.map_err(Refused::from)
     }
 
-    /// The same with files that were fetched before, which are not fetched again.
+    /// The same with files that were fetched before, which are not fetched again, and with registries
+    /// that somebody may use.
     pub(crate) async fn expand_with(
         &self,
         input: Input,
         fetched: &Imports,
+        registries: Option<&dyn Registries>,
     ) -> Result<Done, Refused> {
-        if fetched.is_empty() {
+        if fetched.is_empty() && registries.is_none() {
             return self.expand(input).await;
         }
-        let Parts { renderer, cache, fetch } = &*self.0;
-        let (fetch, deadline) = (Locked::new(fetched, &**fetch), Instant::now() + TIME);
+        let Parts { renderer, cache, web } = &*self.0;
+        let among = web.as_ref().zip(registries).map(|(web, registries)| web.among(registries));
+        let otherwise: &dyn Fetch = match &among {
+            Some(among) => among,
+            None => fetch(web.as_ref()),
+        };
+        let (fetch, deadline) = (Locked::new(fetched, otherwise), Instant::now() + TIME);
         cache.expand_apart(input, renderer, &fetch, deadline).await.map_err(Refused::from)
     }
 
@@ -133,12 +141,18 @@ impl Engine {
     /// Why the template cannot be had.
     pub(crate) async fn schema(&self, name: &str) -> Result<Option<String>, String> {
         let wanted = [Wanted { name: name.to_owned() }];
-        let mut files = self.0.fetch.fetch(&wanted).await.map_err(|error| error.to_string())?;
+        let mut files =
+            fetch(self.0.web.as_ref()).fetch(&wanted).await.map_err(|error| error.to_string())?;
         if !files.contains_key(name) {
             return Err(format!("{name}: is not to be had"));
         }
         Ok(files.remove(&format!("{name}.schema")).map(|file| file.content.to_string()))
     }
+}
+
+/// What brings files where nobody has registries of his own.
+fn fetch(web: Option<&Web>) -> &dyn Fetch {
+    web.map_or(&NoFetch, |web| web)
 }
 
 impl Renderer {

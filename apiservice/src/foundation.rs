@@ -79,12 +79,14 @@ impl<'a> Foundation<'a> {
         mut plugins: Vec<Box<dyn Plugin>>,
         to: Option<deployments::To>,
     ) -> (Api, Deployments) {
-        plugins.push(Box::new(deployments::Expands::new(&self.engine, &self.store)));
+        let cluster = deployments::To::cluster(to.as_ref());
+        let expansions = deployments::Expansions::new(&self.engine, &self.store, cluster);
+        plugins.push(Box::new(deployments::Expands(expansions.clone())));
         let admission = Admission::new(plugins);
         let git_version = self.version.git_version.clone();
         let info = Info { title: "Formwork".to_owned(), version: git_version };
         let store = self.store.clone().guarded_by(admission.observed_by(&self.metrics));
-        let deployments = Deployments::new(&self.store, &self.engine, to);
+        let deployments = Deployments::new(&self.store, expansions, to);
         let groups = groups(&self.engine, Some(deployments.deployer()));
         (Api::new(groups, store, &info).observed_by(&self.metrics), deployments)
     }

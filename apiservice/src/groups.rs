@@ -7,8 +7,8 @@ use processor::Dialect;
 
 use crate::engine::Engine;
 use crate::registry::{
-    deploymentpreviews, deployments, expansions, manifests, processedtemplates, templates,
-    typeinstances, types,
+    deploymentpreviews, deployments, expansions, manifests, processedtemplates, registries,
+    templates, typeinstances, types,
 };
 
 /// Every API group that is served, for those who only want to know which these are.
@@ -44,6 +44,7 @@ pub fn groups(engine: &Engine, deployer: Option<&Deployer>) -> Vec<ApiGroup> {
                 deployments::resource(),
                 expansions::resource(engine),
                 manifests::resource(),
+                registries::resource(),
                 typeinstances::resource(),
                 types::resource(),
             ],

@@ -6,6 +6,7 @@ pub mod expansions;
 pub mod manifests;
 pub mod processed;
 pub mod processedtemplates;
+pub mod registries;
 pub mod schema;
 pub mod templates;
 pub mod typeinstances;

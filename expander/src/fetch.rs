@@ -4,6 +4,7 @@ mod address;
 mod client;
 mod hosts;
 mod locked;
+mod registries;
 mod registry;
 mod url;
 mod version;
@@ -14,7 +15,8 @@ use std::pin::Pin;
 use expansion::{Imports, Wanted};
 
 pub use self::locked::Locked;
-pub use self::web::{Access, AccessError, Web};
+pub use self::registries::{Credential, Finding, Place, Registries, Registry, within};
+pub use self::web::{Access, AccessError, Among, Web};
 
 /// A future in a box, because expansions take whatever fetches.
 pub type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Imports, FetchError>> + Send + 'a>>;

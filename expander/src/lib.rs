@@ -26,7 +26,10 @@ pub use config::{Config, SelfTest};
 pub use digest::digest;
 pub use drive::expand;
 pub use error::{ExpandError, PoolError, StartError};
-pub use fetch::{Access, AccessError, Fetch, FetchError, Fetching, Locked, NoFetch, Web};
+pub use fetch::{
+    Access, AccessError, Among, Credential, Fetch, FetchError, Fetching, Finding, Locked, NoFetch,
+    Place, Registries, Registry, Web, within,
+};
 pub use metrics::Register;
 pub use pool::Pool;
 pub use protocol::Bounds;

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use tests::github::{self, Repository};
 
-use crate::setting::Setting;
+use crate::setting::{Setting, deployment, dmd};
 
 const TYPE: &str = "github.com/somebody/library/notes/note:v1";
 
@@ -88,5 +88,72 @@ fn a_deployment_keeps_to_the_files_that_were_fetched_until_it_wants_others() -> 
     let instances = setting.kubectl.ok(&["get", "typeinstances", of_note, "--no-headers"])?;
     let row: Vec<_> = instances.split_whitespace().take(4).collect();
     assert_eq!(row, ["note:0.0", "ConfigMap", "note", "$.resources[0].resources[0]"]);
+    Ok(())
+}
+
+#[test]
+fn registries_of_the_namespace_are_asked_as_the_requester() -> Result<()> {
+    let library =
+        Repository::new([("note/v1/note.jinja", template("private").as_str())]).private("t0ken");
+    let served = github::serve([("somebody/private", library)])?;
+    let setting = Setting::with(&[
+        "--template-allowed-hosts=github.com",
+        "--template-allow-private-addresses",
+        &format!("--template-github-url={}", served.host()),
+    ])?;
+    let create =
+        |object: &Value| setting.kubectl.ok_with(&["create", "-f", "-"], &object.to_string());
+    let registry = |name: &str, spec: Value| {
+        let api_version = "dm.formwork.dev/v1alpha1";
+        let metadata = json!({ "name": name });
+        create(
+            &json!({ "apiVersion": api_version, "kind": "Registry", "metadata": metadata, "spec": spec }),
+        )
+    };
+    create(&json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "key" },
+        "type": "dm.formwork.dev/registry-credential", "stringData": { "token": "t0ken" },
+    }))?;
+    create(&json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "library" },
+        "data": { "note.v1.jinja": template("local"), "note.v1.0.1.jinja": template("mended") },
+    }))?;
+    let url = "github.com/somebody/private";
+    registry(
+        "private",
+        json!({ "type": "github", "url": url, "credentialRef": { "name": "key" } }),
+    )?;
+    let url = "templates.example/local";
+    registry(
+        "local",
+        json!({ "type": "configMap", "url": url, "configMapRef": { "name": "library" } }),
+    )?;
+    for (name, kind, edition) in [
+        ("one", "github.com/somebody/private/note:v1", "private"),
+        ("two", "https://templates.example/local/note:v1", "mended"),
+    ] {
+        let spec = json!({ "template": { "type": kind, "properties": { "text": "x" } } });
+        setting.apply(name, &spec)?;
+        setting.await_ready(name)?;
+        assert_eq!(setting.read(&format!("configmap/{name}"), ".data.edition")?, edition);
+        let stored = setting.kubectl.ok(&[
+            "get",
+            &dmd(name),
+            &format!("manifests/{name}-1"),
+            "-o",
+            "yaml",
+        ])?;
+        ensure!(!stored.contains("t0ken"), "{stored}");
+    }
+    // Whoever may not read the Secret has nobody read it for him.
+    let alice = setting.user("alice")?;
+    let rights =
+        ["create", "role", "deploys", "--verb=*", "--resource=deployments.dm.formwork.dev"];
+    setting.kubectl.ok(&rights)?;
+    setting.kubectl.ok(&["create", "rolebinding", "deploys", "--role=deploys", "--user=alice"])?;
+    let spec = json!({ "template": { "type": "github.com/somebody/private/note:v1" } });
+    let refused = alice.refused(&["create", "-f", "-"], &deployment("three", &spec))?;
+    ensure!(refused.contains("user \"alice\" may not get it"), "{refused}");
+    ensure!(!refused.contains("t0ken"), "{refused}");
     Ok(())
 }

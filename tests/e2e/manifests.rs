@@ -251,7 +251,11 @@ fn users_may_do_what_their_roles_say(kubectl: &Kubectl) -> Result<()> {
         let (verb, resource) = what.split_once(' ').context("a verb and what")?;
         may(kubectl, "view", &[], &format!("{verb} dm.formwork.dev/{resource} default -"))
     };
-    for what in ["get types", "list types", "get typeinstances", "list typeinstances"] {
+    let registries =
+        |user: &str| may(kubectl, user, &[], "create dm.formwork.dev/registries default -");
+    await_that(|| registries("admin"), "admin: create registries")?;
+    ensure!(!registries("edit")?, "edit: create registries");
+    for what in ["get types", "list types", "list typeinstances", "watch registries"] {
         await_that(|| viewing(what), &format!("view: {what}"))?;
     }
     for what in ["get deployments", "list manifests", "delete types", "watch typeinstances"] {

@@ -1,7 +1,7 @@
 //! Which file a type of a registry stands for: one row for each rule, asked of a server that answers as GitHub does.
 
 use anyhow::{Result, ensure};
-use expander::{Access, Fetch as _, Web};
+use expander::{Access, Credential, Fetch as _, Finding, Place, Registries, Registry, Web};
 use expansion::Wanted;
 use tests::github::{self, Repository};
 
@@ -165,5 +165,101 @@ async fn repositories_that_are_not_there_or_not_for_everybody_are_told() -> Resu
         let error = web.fetch(&[Wanted { name: name.to_owned() }]).await.unwrap_err();
         ensure!(error.message.contains("the registry does not have it"), "{error}");
     }
+    Ok(())
+}
+
+/// One registry, for all types that begin as it does.
+struct Only(Registry);
+
+impl Registries for Only {
+    fn of<'a>(&'a self, name: &'a str) -> Finding<'a> {
+        let fits = expander::within(name, &self.0.prefix).is_some();
+        Box::pin(async move { Ok(fits.then(|| self.0.clone())) })
+    }
+}
+
+fn only(prefix: &str, versioned: bool, place: Place) -> Only {
+    Only(Registry { prefix: prefix.to_owned(), versioned, place })
+}
+
+#[tokio::test]
+async fn a_credential_opens_its_own_repository_and_goes_nowhere_else() -> Result<()> {
+    let private = Repository::new([
+        ("t/v1/t.py", "T"),
+        (
+            "t/v1/t.py.schema",
+            "imports: [{path: helper.py}, {path: 'github.com/o/public/u:v1', name: u}]",
+        ),
+        ("t/v1/helper.py", "HELPER"),
+        ("out/v1/out.py", "OUT"),
+        ("out/v1/out.py.schema", "imports: [{path: 'github.com/o/sealed/s:v1'}]"),
+        ("folder/flat/flat.jinja", "FLAT"),
+    ])
+    .private("secret");
+    let public = Repository::new([("u/v1/u.py", "U")]);
+    let sealed = Repository::new([("s/v1/s.py", "S")]).private("secret");
+    let all = [("o/private", private), ("o/public", public), ("o/sealed", sealed)];
+    let served = github::serve(all)?;
+    let web = Web::new(Access {
+        hosts: vec!["github.com".to_owned()],
+        private_addresses: true,
+        github: served.host(),
+        ..Access::default()
+    })?;
+    let fetched = async |registry: &Only, name: &str| {
+        let files = web.among(registry).fetch(&[Wanted { name: name.to_owned() }]).await;
+        let files = files.map_err(|error| error.to_string())?;
+        Ok(files.into_values().map(|file| file.content.to_string()).collect::<Vec<_>>())
+    };
+    let with = |token| Place::GitHub(Credential::token(token));
+    let right = only("github.com/o/private", true, with("secret"));
+    let files: Result<_, String> = fetched(&right, "github.com/o/private/t:v1").await;
+    let files = files.map_err(anyhow::Error::msg)?;
+    ensure!(["T", "HELPER", "U"].iter().all(|it| files.iter().any(|file| file == it)), "{files:?}");
+    // The same token would open this one, and it is not sent there.
+    let error = fetched(&right, "github.com/o/private/out:v1").await.unwrap_err();
+    ensure!(error.contains("github.com/o/sealed/s:v1: the registry does not have it"), "{error}");
+    let wrong = only("github.com/o/private", true, with("wrong"));
+    let error = fetched(&wrong, "github.com/o/private/t:v1").await.unwrap_err();
+    ensure!(error.contains("status code 401") && !error.contains("wrong"), "{error}");
+    let flat = only("github.com/o/private/folder", false, with("secret"));
+    assert_eq!(
+        fetched(&flat, "github.com/o/private/folder/flat").await,
+        Ok(vec!["FLAT".to_owned()])
+    );
+    let error = fetched(&flat, "github.com/o/private/folder/flat:v1").await.unwrap_err();
+    ensure!(error.contains("its registry has no versions"), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn files_that_somebody_has_are_a_registry_too() -> Result<()> {
+    let files = [
+        ("note.v1.jinja", "OLD"),
+        ("note.v1.0.3.jinja", "NOTE"),
+        ("note.v1.0.3.jinja.schema", "imports: [{path: helper.py}]"),
+        ("helper.py", "HELPER"),
+        ("lacks.v1.py", ""),
+        ("lacks.v1.py.schema", "imports: [{path: none.py}]"),
+    ];
+    let files = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    let shown = "configmaps/library".to_owned();
+    let registry = only("templates.example/lib", true, Place::Files { shown, files });
+    let web = Web::new(Access::default())?;
+    let name = "https://templates.example/lib/note:v1";
+    let got = web.among(&registry).fetch(&[Wanted { name: name.to_owned() }]).await?;
+    let got: Vec<_> = got.iter().map(|(name, it)| format!("{name} {}", it.path)).collect();
+    let want = [
+        "helper.py configmaps/library/helper.py".to_owned(),
+        format!("{name} configmaps/library/note.v1.0.3.jinja"),
+        format!("{name}.schema configmaps/library/note.v1.0.3.jinja.schema"),
+    ];
+    assert_eq!(got, want);
+    let lacks = Wanted { name: "https://templates.example/lib/lacks:v1".to_owned() };
+    let error = web.among(&registry).fetch(&[lacks]).await.unwrap_err();
+    ensure!(
+        error.message.contains("404 attempting to fetch configmaps/library/none.py"),
+        "{error}"
+    );
     Ok(())
 }

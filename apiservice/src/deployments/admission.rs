@@ -9,19 +9,18 @@ use std::time::Duration;
 use apiserver::admission::{Attributes, Operation, Plugin};
 use apiserver::object::Object;
 use apiserver::status::Error;
-use apiserver::store::Store;
 use futures::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::expand::{Expansions, Unexpanded};
 use super::records::deployment;
-use crate::engine::Engine;
+use crate::registry::deployments::requester;
 
 /// How long a writer waits for the answer.
 const TIME: Duration = Duration::from_secs(10);
 
 /// Expands what is written.
-pub(crate) struct Expands(Expansions);
+pub(crate) struct Expands(pub(crate) Expansions);
 
 impl Plugin for Expands {
     fn name(&self) -> &'static str {
@@ -49,17 +48,14 @@ impl Plugin for Expands {
 }
 
 impl Expands {
-    /// One that has `engine` expand, with the files that Deployments of `store` have.
-    pub(crate) fn new(engine: &Engine, store: &Store) -> Self {
-        Self(Expansions::new(engine, store))
-    }
-
     async fn check(&self, attributes: &Attributes<'_>, object: &Object) -> Result<(), Error> {
         let Ok(mut deployment) = deployment(object) else { return Ok(()) };
         if deployment.spec.roll_back_to.is_some() {
             return Ok(());
         }
         attributes.cx.namespace.clone_into(&mut deployment.namespace);
+        // What the client says of the requester is not believed, here as in what is stored.
+        deployment.spec.requester = requester::requester(attributes.cx.user);
         match timeout(TIME, self.0.expanded(&deployment)).await {
             Ok(Err(Unexpanded::Wrong(errors))) => {
                 Err(Error::invalid(attributes.definition.subject(), &deployment.name, &errors))

@@ -1,21 +1,26 @@
 //! Expanding what a Deployment wants, with the engine that every expansion runs on.
 
+use std::sync::Arc;
+
 use apiserver::environment::{Environment as _, System};
 use apiserver::field;
 use apiserver::store::Store;
 use deployer::types::{Deployment, Input};
-use deployer::{Expand, Refusal, Resolved};
+use deployer::{Cluster, Expand, Refusal, Resolved};
+use expander::Registries;
 use futures::future::BoxFuture;
 
 use super::fetched;
+use super::registries::Known;
 use crate::engine::{Done, Engine, Refused};
 use crate::sent::{self, Defaults};
 
 /// The engine, as the deployer knows one.
 #[derive(Clone)]
-pub(super) struct Expansions {
+pub(crate) struct Expansions {
     engine: Engine,
     store: Store,
+    cluster: Arc<dyn Cluster>,
 }
 
 /// Why there is no result.
@@ -29,12 +34,18 @@ pub(super) enum Unexpanded {
 }
 
 impl Expansions {
-    /// One for the Deployments of a store.
-    pub(super) fn new(engine: &Engine, store: &Store) -> Self {
-        Self { engine: engine.clone(), store: store.clone() }
+    /// One for the Deployments of a store, which are deployed to `cluster`.
+    pub(crate) fn new(engine: &Engine, store: &Store, cluster: Arc<dyn Cluster>) -> Self {
+        Self { engine: engine.clone(), store: store.clone(), cluster }
     }
 
-    /// What a Deployment comes to, with the files that were fetched for it before.
+    /// The cluster.
+    pub(super) fn cluster(&self) -> Arc<dyn Cluster> {
+        self.cluster.clone()
+    }
+
+    /// What a Deployment comes to, with the files that were fetched for it before, and with the
+    /// Registries of its namespace as its requester may use them.
     ///
     /// # Errors
     /// Why it comes to nothing.
@@ -45,7 +56,10 @@ impl Expansions {
         let unavailable =
             |error: apiserver::status::Error| Unexpanded::Unavailable(error.message().to_owned());
         let before = fetched::before(&self.store, deployment).await.map_err(unavailable)?;
-        self.engine.expand_with(input, &before).await.map_err(|why| match why {
+        let known = Known::of(&self.store, &*self.cluster, namespace, &spec.requester).await;
+        let known = known.map_err(unavailable)?;
+        let registries = known.as_ref().map(|known| known as &dyn Registries);
+        self.engine.expand_with(input, &before, registries).await.map_err(|why| match why {
             Refused::Failure(failure) => {
                 Unexpanded::Wrong(files.to_field_errors(&failure.problems))
             }

@@ -3,7 +3,7 @@
 //! What users may say is checked here, and for whom everything is done is written down; doing it is
 //! the business of [`crate::deployments`].
 
-mod requester;
+pub(crate) mod requester;
 
 use apiserver::field;
 use apiserver::names;

@@ -1,7 +1,7 @@
 //! One GET, with walls around it: which host, which address, how much, how long.
 //!
-//! Names are resolved here, and the address that was looked at is the one that is connected to. There is no proxy, no
-//! cookie and no credential.
+//! Names are resolved here, and the address that was looked at is the one that is connected to. There is no proxy and
+//! no cookie, and a credential goes to the host that it is given for and to no other.
 
 use std::error::Error;
 use std::io;
@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, LOCATION, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, LOCATION, USER_AGENT};
 use http::{Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Empty, LengthLimitError, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -25,6 +25,7 @@ use tower::Service;
 
 use super::address::is_public;
 use super::hosts::Hosts;
+use super::registries::Credential;
 use super::url;
 
 /// How long one file may be.
@@ -94,16 +95,26 @@ impl Client {
     }
 
     /// The text of a file; `None` when there is none.
-    pub(crate) async fn get(&self, url: &Uri, form: Form) -> Result<Option<String>, String> {
-        let work = self.follow(url, form);
+    pub(crate) async fn get(
+        &self,
+        url: &Uri,
+        form: Form,
+        credential: Option<&Credential>,
+    ) -> Result<Option<String>, String> {
+        let work = self.follow(url, form, credential);
         let late = |_| format!("it took longer than {} seconds", TIME.as_secs());
         tokio::time::timeout(TIME, work).await.map_err(late)?
     }
 
-    async fn follow(&self, url: &Uri, form: Form) -> Result<Option<String>, String> {
+    async fn follow(
+        &self,
+        url: &Uri,
+        form: Form,
+        credential: Option<&Credential>,
+    ) -> Result<Option<String>, String> {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
-            let response = self.ask(&url, form).await?;
+            let response = self.ask(&url, form, credential).await?;
             let status = response.status();
             if status == StatusCode::NOT_FOUND {
                 return Ok(None);
@@ -125,18 +136,24 @@ impl Client {
         Err(format!("it is redirected more than {REDIRECTS} times"))
     }
 
-    async fn ask(&self, url: &Uri, form: Form) -> Result<Response<hyper::body::Incoming>, String> {
+    async fn ask(
+        &self,
+        url: &Uri,
+        form: Form,
+        credential: Option<&Credential>,
+    ) -> Result<Response<hyper::body::Incoming>, String> {
         self.allowed(url)?;
         let accept = match form {
             Form::File => "*/*",
             Form::Raw => "application/vnd.github.raw+json",
             Form::Listing => "application/vnd.github+json",
         };
-        let request = Request::get(url.clone())
-            .header(USER_AGENT, "formwork")
-            .header(ACCEPT, accept)
-            .body(Empty::new())
-            .map_err(|_| "it has no proper URL".to_owned())?;
+        let mut request =
+            Request::get(url.clone()).header(USER_AGENT, "formwork").header(ACCEPT, accept);
+        if let Some(credential) = credential {
+            request = request.header(AUTHORIZATION, credential.value());
+        }
+        let request = request.body(Empty::new()).map_err(|_| "it has no proper URL".to_owned())?;
         self.http.request(request).await.map_err(|error| cause(&error))
     }
 

@@ -1,6 +1,7 @@
 //! Templates from elsewhere, each with its schema and with what that imports.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use rustls::pki_types::CertificateDer;
 
 use super::client::{Client, Form};
 use super::hosts::Hosts;
+use super::registries::{self, Credential, Entry, Place, Registries, Registry};
 use super::registry::{self, Registered};
 use super::{Fetch, FetchError, Fetching, url};
 
@@ -69,18 +71,66 @@ pub struct Web {
     github: Option<String>,
 }
 
+/// A [`Web`], with registries of somebody's own that are asked first.
+pub struct Among<'a> {
+    web: &'a Web,
+    registries: &'a dyn Registries,
+}
+
 /// A file that is to be fetched.
 #[derive(Clone, Debug)]
 struct Item {
     /// Under which name it is imported.
     name: String,
     source: Source,
+    /// The registry that a file belongs to which is not wanted by its type.
+    registry: Option<Arc<Registry>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
+    /// A type of a registry, or a URL.
+    Type(String),
     Url(Uri),
-    Registry(String),
+    /// A file of a registry that is nothing but files.
+    File(String),
+}
+
+/// Where a file was found, and the registry that it belongs to, if that is somebody's own.
+struct Found {
+    at: At,
+    registry: Option<Arc<Registry>>,
+}
+
+enum At {
+    Url(Uri),
+    File(String),
+}
+
+impl Found {
+    fn credential(&self) -> Option<&Credential> {
+        match &self.registry.as_ref()?.place {
+            Place::GitHub(credential) => credential.as_ref(),
+            Place::Files { .. } => None,
+        }
+    }
+
+    /// The file beside this one that has its name and `.schema`.
+    fn schema(&self) -> Option<Self> {
+        let at = match &self.at {
+            At::Url(url) => At::Url(url::schema(url)?),
+            At::File(name) => At::File(format!("{name}.schema")),
+        };
+        Some(Self { at, registry: self.registry.clone() })
+    }
+
+    fn is_template(&self) -> bool {
+        let path = match &self.at {
+            At::Url(url) => url.path(),
+            At::File(name) => name,
+        };
+        path.ends_with(".py") || path.ends_with(".jinja")
+    }
 }
 
 impl Web {
@@ -100,12 +150,22 @@ impl Web {
         Ok(Self { client, github: registries.then_some(github) })
     }
 
-    async fn collect(&self, wanted: &[Wanted]) -> Result<Imports, FetchError> {
-        let item = |wanted: &Wanted| {
-            let source = source(&wanted.name).map_err(|message| failed(&wanted.name, message))?;
-            Ok(Item { name: wanted.name.clone(), source })
+    /// The same, with registries that are asked first.
+    pub fn among<'a>(&'a self, registries: &'a dyn Registries) -> Among<'a> {
+        Among { web: self, registries }
+    }
+
+    async fn collect(
+        &self,
+        wanted: &[Wanted],
+        registries: Option<&dyn Registries>,
+    ) -> Result<Imports, FetchError> {
+        let item = |Wanted { name }: &Wanted| Item {
+            name: name.clone(),
+            source: Source::Type(name.clone()),
+            registry: None,
         };
-        let mut next: Vec<Item> = wanted.iter().map(item).collect::<Result<_, _>>()?;
+        let mut next: Vec<Item> = wanted.iter().map(item).collect();
         let mut known: BTreeMap<String, Source> = BTreeMap::new();
         let (mut imports, bytes) = (Imports::new(), AtomicUsize::new(0));
         while !next.is_empty() {
@@ -124,7 +184,9 @@ impl Web {
                 let first = wanted.first().map_or("", |wanted| &wanted.name);
                 return Err(failed(first, format!("Number of imports exceeds maximum of {FILES}")));
             }
-            let brought = stream::iter(new).map(|item| self.bring(item, &bytes)).buffered(AT_ONCE);
+            let brought = stream::iter(new)
+                .map(|item| self.bring(item, registries, &bytes))
+                .buffered(AT_ONCE);
             let brought: Vec<(Imports, Vec<Item>)> = brought.try_collect().await?;
             next = Vec::new();
             for (files, needed) in brought {
@@ -139,23 +201,23 @@ impl Web {
     async fn bring(
         &self,
         item: Item,
+        registries: Option<&dyn Registries>,
         bytes: &AtomicUsize,
     ) -> Result<(Imports, Vec<Item>), FetchError> {
-        let Item { name, source } = item;
+        let Item { name, source, registry } = item;
         let wrong = |message| failed(&name, message);
-        let url = match &source {
-            Source::Url(url) => url.clone(),
-            Source::Registry(_) => self.find(&source).await.map_err(wrong)?,
+        let found = match source {
+            Source::Url(url) => Found { at: At::Url(url), registry },
+            Source::File(file) => Found { at: At::File(file), registry },
+            Source::Type(kind) => self.find(&kind, registries).await.map_err(wrong)?,
         };
         let mut imports = Imports::new();
-        let shown = self.shown(&url);
-        let content = self.text(&url, bytes).await.map_err(wrong)?;
-        let content = content.ok_or_else(|| {
-            wrong(format!("Received status code 404 attempting to fetch {shown}"))
-        })?;
-        let is_template = [".py", ".jinja"].iter().any(|suffix| url.path().ends_with(suffix));
-        imports.insert(name.clone(), Import { path: shown, content: content.into() });
-        let beside = url::schema(&url).filter(|_| is_template);
+        let path = self.shown(&found);
+        let content = self.text(&found, bytes).await.map_err(wrong)?;
+        let content = content
+            .ok_or_else(|| wrong(format!("Received status code 404 attempting to fetch {path}")))?;
+        imports.insert(name.clone(), Import { path, content: content.into() });
+        let beside = found.schema().filter(|_| found.is_template());
         let Some(beside) = beside else { return Ok((imports, Vec::new())) };
         let schema_name = format!("{name}.schema");
         let wrong = |message| failed(&schema_name, message);
@@ -164,7 +226,7 @@ impl Web {
         };
         let needed = declared(&schema)
             .into_iter()
-            .map(|import| self.needed(&url, import?))
+            .map(|import| self.needed(&found, import?))
             .collect::<Result<_, _>>()
             .map_err(wrong)?;
         let import = Import { path: self.shown(&beside), content: schema.into() };
@@ -172,35 +234,82 @@ impl Web {
         Ok((imports, needed))
     }
 
-    /// A file that the schema beside `url` imports.
-    fn needed(&self, url: &Uri, import: Declared) -> Result<Item, String> {
+    /// A file that the schema of another one imports.
+    fn needed(&self, by: &Found, import: Declared) -> Result<Item, String> {
         let Declared { path, name, line } = import;
         if path.contains(['*', '[']) {
             return Err(format!("{line}: {path} is a pattern, and folders cannot be fetched"));
         }
         let name = name.unwrap_or_else(|| path.clone());
         if path.starts_with(registry::PREFIX) {
-            return Ok(Item { name, source: Source::Registry(path) });
+            return Ok(Item { name, source: Source::Type(path), registry: None });
         }
+        let is_url = path.starts_with("https://") || path.starts_with("http://");
+        let At::Url(url) = &by.at else {
+            let source = if is_url { Source::Type(path) } else { Source::File(path) };
+            return Ok(Item { name, source, registry: by.registry.clone() });
+        };
         let joined = url::join(url, &path).filter(|joined| self.stays(url, joined));
         let joined =
-            joined.ok_or_else(|| format!("{line}: {path} is no path from {}", self.shown(url)))?;
-        Ok(Item { name, source: Source::Url(joined) })
+            joined.ok_or_else(|| format!("{line}: {path} is no path from {}", self.shown(by)))?;
+        // A credential goes nowhere but to the files of its registry.
+        let own = self.registered(url).is_some() && self.registered(&joined).is_some();
+        let registry = by.registry.clone().filter(|_| own);
+        Ok(Item { name, source: Source::Url(joined), registry })
     }
 
-    async fn find(&self, source: &Source) -> Result<Uri, String> {
-        let Source::Registry(name) = source else { return Err("is in no registry".to_owned()) };
-        let registered = Registered::parse(name)?;
-        match &self.github {
-            Some(api) => registered.find(&self.client, api).await,
-            None => Err("templates from https://github.com are not allowed here".to_owned()),
+    /// Where a type is found.
+    async fn find(&self, kind: &str, registries: Option<&dyn Registries>) -> Result<Found, String> {
+        let registry = match registries {
+            Some(registries) => registries.of(kind).await?,
+            None => None,
+        };
+        if let Some(registry) = registry {
+            return self.find_in(kind, registry).await;
         }
+        let at = if kind.starts_with(registry::PREFIX) {
+            Registered::parse(kind)?.find(&self.client, self.github()?, None).await?
+        } else if kind.starts_with("gs://") {
+            return Err("what is in gs:// are packages of objects and no templates".to_owned());
+        } else {
+            url::absolute(kind).ok_or("is no URL of a file")?
+        };
+        Ok(Found { at: At::Url(at), registry: None })
     }
 
-    async fn text(&self, url: &Uri, bytes: &AtomicUsize) -> Result<Option<String>, String> {
-        let form = if self.registered(url).is_some() { Form::Raw } else { Form::File };
-        let text = self.client.get(url, form).await;
-        let text = text.map_err(|message| format!("{message} ({})", self.shown(url)))?;
+    async fn find_in(&self, kind: &str, registry: Registry) -> Result<Found, String> {
+        let Registry { prefix, versioned, place } = &registry;
+        let malformed = || format!("is not {prefix}/[COLLECTION/]TEMPLATE[:VERSION]");
+        let rest = registries::within(kind, prefix).ok_or_else(malformed)?;
+        let at = match place {
+            Place::GitHub(credential) => {
+                let registered = Registered::within(prefix, rest, *versioned)?;
+                let credential = credential.as_ref();
+                At::Url(registered.find(&self.client, self.github()?, credential).await?)
+            }
+            Place::Files { files, .. } => {
+                let entry = Entry::parse(rest).ok_or_else(malformed)?;
+                At::File(registries::file_of(files, &entry, *versioned)?.to_owned())
+            }
+        };
+        Ok(Found { at, registry: Some(Arc::new(registry)) })
+    }
+
+    fn github(&self) -> Result<&str, String> {
+        let refused = || "templates from https://github.com are not allowed here".to_owned();
+        self.github.as_deref().ok_or_else(refused)
+    }
+
+    async fn text(&self, found: &Found, bytes: &AtomicUsize) -> Result<Option<String>, String> {
+        let text = match (&found.at, found.registry.as_ref().map(|registry| &registry.place)) {
+            (At::File(name), Some(Place::Files { files, .. })) => files.get(name).cloned(),
+            (At::File(_), _) => None,
+            (At::Url(url), _) => {
+                let form = if self.registered(url).is_some() { Form::Raw } else { Form::File };
+                let text = self.client.get(url, form, found.credential()).await;
+                text.map_err(|message| format!("{message} ({})", self.shown(found)))?
+            }
+        };
         let more = text.as_deref().map_or(0, str::len);
         if bytes.fetch_add(more, Ordering::Relaxed) + more > BYTES {
             return Err(format!("with it, files of more than {BYTES} bytes are fetched"));
@@ -225,36 +334,47 @@ impl Web {
         Some((repository.to_owned(), path.to_owned()))
     }
 
-    /// A URL for people; one without a query, since its end says what language a template is in.
-    fn shown(&self, url: &Uri) -> String {
+    /// Where a file is, for people: a URL without a query, since its end says what language a template is in.
+    fn shown(&self, found: &Found) -> String {
+        let url = match &found.at {
+            At::Url(url) => url,
+            At::File(name) => {
+                return match found.registry.as_ref().map(|registry| &registry.place) {
+                    Some(Place::Files { shown, .. }) => format!("{shown}/{name}"),
+                    _ => name.clone(),
+                };
+            }
+        };
         if let Some((repository, path)) = self.registered(url) {
             return format!("{}{repository}/{path}", registry::PREFIX);
         }
         let text = url.to_string();
         text.split_once('?').map_or_else(|| text.clone(), |(text, _)| text.to_owned())
     }
+
+    async fn in_time(
+        &self,
+        wanted: &[Wanted],
+        registries: Option<&dyn Registries>,
+    ) -> Result<Imports, FetchError> {
+        let first = wanted.first().map_or("", |wanted| &wanted.name);
+        let late =
+            || failed(first, format!("fetching took longer than {} seconds", TIME.as_secs()));
+        let collected = tokio::time::timeout(TIME, self.collect(wanted, registries)).await;
+        collected.unwrap_or_else(|_| Err(late()))
+    }
 }
 
 impl Fetch for Web {
     fn fetch<'a>(&'a self, wanted: &'a [Wanted]) -> Fetching<'a> {
-        Box::pin(async move {
-            let first = wanted.first().map_or("", |wanted| &wanted.name);
-            let late =
-                || failed(first, format!("fetching took longer than {} seconds", TIME.as_secs()));
-            tokio::time::timeout(TIME, self.collect(wanted)).await.unwrap_or_else(|_| Err(late()))
-        })
+        Box::pin(self.in_time(wanted, None))
     }
 }
 
-/// Where a type is found.
-fn source(name: &str) -> Result<Source, String> {
-    if name.starts_with(registry::PREFIX) {
-        return Ok(Source::Registry(name.to_owned()));
+impl Fetch for Among<'_> {
+    fn fetch<'a>(&'a self, wanted: &'a [Wanted]) -> Fetching<'a> {
+        Box::pin(self.web.in_time(wanted, Some(self.registries)))
     }
-    if name.starts_with("gs://") {
-        return Err("what is in gs:// are packages of objects and no templates".to_owned());
-    }
-    url::absolute(name).map(Source::Url).ok_or_else(|| "is no URL of a file".to_owned())
 }
 
 fn failed(name: &str, message: impl AsRef<str>) -> FetchError {

@@ -22,7 +22,7 @@ pub(super) fn stamp(object: &mut Object, user: &User) {
 }
 
 /// A user as a requester.
-pub(in crate::registry) fn requester(user: &User) -> Requester {
+pub(crate) fn requester(user: &User) -> Requester {
     let mut extra = user.extra.clone();
     extra.remove(CREDENTIAL);
     let (username, uid) = (user.name.clone(), user.uid.clone());

@@ -1,0 +1,67 @@
+//! The schema of the kind `Registry`.
+
+use apiserver::resource::Definition;
+use apiserver::schema::Schema;
+
+use super::expansion::API;
+
+fn name(kind: &str) -> String {
+    format!("dev.formwork.dm.v1alpha1.{kind}")
+}
+
+/// The definition of the kind.
+pub(in crate::registry) fn registry() -> Definition {
+    let schema = Schema::object(
+        name("Registry"),
+        "A Registry is where Deployments of its namespace find templates: types that begin with its URL stand in it.",
+    )
+    .required("spec", spec().described("Where it is, and how it is laid out."));
+    let (group, version) = API;
+    let definition = Definition::namespaced(group, version, "Registry", "registries", schema);
+    Definition { singular: "registry", short_names: &["dmr"], ..definition }
+}
+
+fn spec() -> Schema {
+    let words = ["versioned", "unversioned", "collection", "onelevel", "template", "chart"];
+    let credential = Schema::object(
+        name("CredentialReference"),
+        "CredentialReference names a Secret of the namespace.",
+    )
+    .required(
+        "name",
+        Schema::string(
+            "The name of the Secret, whose type is 'dm.formwork.dev/registry-credential'.",
+        ),
+    )
+    .optional(
+        "key",
+        Schema::string(
+            "The key of a token in it; without it 'token', or else 'username' and 'password'.",
+        ),
+    );
+    let config_map = Schema::object(
+        name("ConfigMapReference"),
+        "ConfigMapReference names a ConfigMap of the namespace.",
+    )
+    .required("name", Schema::string("The name of the ConfigMap."));
+    Schema::object(name("RegistrySpec"), "RegistrySpec is where a Registry is, and how it is laid out.")
+        .required("type", Schema::string(
+            "'github': a repository, with a folder for each template and in that one for each version. 'configMap': a ConfigMap \
+             with a key for each file: '[COLLECTION.]TEMPLATE.VERSION.py' or '.jinja', beside it the same with '.schema', and \
+             what schemas import under the path that they say.",
+        ).one_of(["github", "configMap"]))
+        .required("url", Schema::string(
+            "What types begin with that stand in it; a scheme does not count. For 'github' it is \
+             github.com/OWNER/REPOSITORY[/FOLDER]. Of several Registries it is the one with the longest URL.",
+        ))
+        .optional("format", Schema::list(Schema::string("").one_of(words)).described(
+            "How it is laid out: 'versioned' or 'unversioned'; 'collection' or 'onelevel'; 'template'. Versions and \
+             collections are there unless it is said.",
+        ))
+        .optional("credentialRef", credential.described(
+            "With what a repository is asked. It is read as the user for whom something is deployed, who has to be allowed to.",
+        ))
+        .optional("configMapRef", config_map.described(
+            "The ConfigMap of a Registry of that type. It is read as the user for whom something is deployed.",
+        ))
+}

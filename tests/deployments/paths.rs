@@ -203,3 +203,35 @@ async fn these_paths_may_do_what_their_user_may() -> Result<()> {
     ensure!(!setting.exists("secret/s")?, "a Secret was made for bob");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_registry_is_found_by_the_types_that_stand_in_it() -> Result<()> {
+    let setting = Setting::new()?;
+    let paths = Paths::of(&setting, "admin", &[])?;
+    let whole = json!({ "name": "whole", "type": "github", "url": "github.com/o/r" });
+    let part = json!({
+        "name": "part", "type": "github", "url": "https://github.com/o/r/charts",
+        "format": "versioned;collection", "credentialname": "c",
+    });
+    for registry in [&whole, &part, &part] {
+        let path = format!("/registries/{}", registry["name"].as_str().unwrap_or_default());
+        let answer = paths.send(Method::POST, &path, registry).await?;
+        ensure!(answer.status == 200, "{}", answer.text());
+        assert_eq!(&answer.json()?, registry);
+        assert_eq!(&paths.get(&path).await?.json()?, registry);
+    }
+    assert_eq!(paths.get("/registries").await?.json()?, json!([part, whole]));
+    for (name, registry) in
+        [("charts%252Ft%253Av1", "part"), ("chartsx%252Ft", "whole"), ("t", "whole")]
+    {
+        let answer =
+            paths.get(&format!("/types/github.com%252Fo%252Fr%252F{name}/registry")).await?;
+        assert_eq!(answer.json()?, registry, "{name}");
+    }
+    let elsewhere = paths.get("/types/github.com%252Fo%252Frr%252Ft/registry").await?;
+    assert_eq!(elsewhere.status, 400);
+    let wrong = json!({ "name": "gone", "type": "gcs", "url": "gs://bucket" });
+    assert_eq!(paths.send(Method::POST, "/registries/gone", &wrong).await?.status, 400);
+    assert_eq!(paths.get("/registries/part/types").await?.status, 404);
+    Ok(())
+}

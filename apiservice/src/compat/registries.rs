@@ -53,6 +53,13 @@ pub(super) async fn create(
         return Err(Fault::bad(why));
     }
     let name = named("registry", name)?;
+    // Deployment Manager knew buckets of Google's as well, for charts.
+    if registry.r#type != "github" {
+        return Err(Fault::bad(format!(
+            "registry type {:?} is not served: github is",
+            registry.r#type
+        )));
+    }
     match actor.create(Kind::Registry, name, json!({ "spec": registry.spec() })).await {
         Err(kube::Error::Api(status)) if status.code == 409 => {
             // In a merge patch null takes away what was there.

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::authorize::Authorized;
 use crate::cluster::{Apply, ClusterError, Verb};
-use crate::deployer::Pass;
 use crate::late;
+use crate::pass::Pass;
 use crate::plan::{Owner, Placed, Planned, owner};
 use crate::types::{CreatePolicy, Deployment};
 use crate::values::Unknown;
@@ -112,7 +112,7 @@ pub(crate) async fn prepared(
 /// its store was lost; nobody else could ever give up what it had.
 async fn is_gone(pass: &Pass<'_>, uid: &str, name: &str) -> bool {
     let Some((namespace, name)) = name.split_once('/') else { return false };
-    match pass.deployer.records.deployment(namespace, name).await {
+    match pass.means.records.deployment(namespace, name).await {
         Ok(found) => found.is_none_or(|found| found.uid != uid),
         Err(_) => false,
     }

@@ -6,8 +6,8 @@
 use expansion::Expanded;
 
 use crate::authorize::Changes;
-use crate::cluster::Target;
-use crate::deployer::{Next, Pass, Step};
+use crate::changes::{changes, own};
+use crate::pass::{Next, Pass, Step};
 use crate::plan::Plan;
 use crate::resolve::Resolved;
 use crate::types::{Configuration, Kind, Manifest, Operation, Phase, Resource, State, Truth};
@@ -22,7 +22,7 @@ pub(crate) async fn underway(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
         Some(Kind::Preview) => return Ok(None),
         Some(_) => {
             let name = pass.status.manifest.clone().unwrap_or_default();
-            if let Some(manifest) = pass.deployer.records.manifest(&pass.deployment, &name).await? {
+            if let Some(manifest) = pass.means.records.manifest(&pass.deployment, &name).await? {
                 return Ok(Some(manifest));
             }
             // Somebody has deleted it: it is made again.
@@ -57,7 +57,7 @@ async fn begin(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
 /// The Manifest of what is wanted, not stored yet. None, if nothing but a change can help.
 async fn made(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
     let Resolved { input, expanded, digest } =
-        match pass.deployer.expand.expand(&pass.deployment).await {
+        match pass.means.expand.expand(&pass.deployment).await {
             Ok(resolved) => resolved,
             Err(refusal) => {
                 let reason = if refusal.passes { "Unavailable" } else { "Invalid" };
@@ -100,7 +100,7 @@ async fn earlier(pass: &mut Pass<'_>, name: &str) -> Step<Manifest> {
     // A preview would show what is in it.
     let read = Changes::default().read([&own("Manifest", &pass.deployment.namespace, name)]);
     pass.authorize(read).await?;
-    let found = pass.deployer.records.manifest(&pass.deployment, name).await?;
+    let found = pass.means.records.manifest(&pass.deployment, name).await?;
     let Some(earlier) = found else {
         let message = format!("spec.rollBackTo: this Deployment has no Manifest {name}");
         pass.fail("Planned", "NotFound", &message).await?;
@@ -110,32 +110,6 @@ async fn earlier(pass: &mut Pass<'_>, name: &str) -> Step<Manifest> {
     pass.set("Planned", Truth::True, "Manifest", &format!("as in Manifest {name}"));
     let (name, generation) = (history::name(&pass.deployment), pass.deployment.generation);
     Ok(Manifest { name, generation, ..earlier })
-}
-
-/// Everything that carrying out a plan may do.
-pub(crate) fn changes(pass: &Pass<'_>, plan: &Plan) -> Changes {
-    let targets = || plan.resources.iter().map(|resource| &resource.target);
-    let old = pass.status.resources.iter().map(|resource| &resource.target);
-    let obsolete = old.filter(|old| !targets().any(|target| target.is(old)));
-    let spec = &pass.deployment.spec;
-    let namespace = &pass.deployment.namespace;
-    let deployments: Vec<_> =
-        plan.deployments.iter().map(|name| own("Deployment", namespace, name)).collect();
-    Changes::default()
-        .apply(targets(), spec.create_policy)
-        .read(&deployments)
-        .give_up(obsolete, spec.delete_policy)
-}
-
-/// A Deployment or a Manifest, as reviews speak of it.
-pub(crate) fn own(kind: &str, namespace: &str, name: &str) -> Target {
-    Target {
-        api_version: "dm.formwork.dev/v1alpha1".to_owned(),
-        kind: kind.to_owned(),
-        resource: format!("{}s", kind.to_lowercase()),
-        namespace: namespace.to_owned(),
-        object_name: name.to_owned(),
-    }
 }
 
 /// Writes down everything that may come to exist, or is to go, before any of it is touched.

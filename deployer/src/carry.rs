@@ -1,19 +1,17 @@
 //! Carrying out a plan: wave after wave, then what is no longer wanted, then the end.
 
-use std::time::Duration;
-
 use futures::FutureExt as _;
-use jiff::SignedDuration;
 
 use crate::authorize::Authorized;
-use crate::deployer::{Next, Pass, Step};
-use crate::late::Act;
+use crate::changes::changes;
+use crate::pass::Act;
+use crate::pass::{Next, PERIOD, Pass, Step};
 use crate::plan::{Of, Reference};
 use crate::readiness::{Readiness, readiness};
 use crate::together::together;
 use crate::types::{Kind, Manifest, Phase, Resource, State, Truth};
 use crate::values::{Unknown, Values};
-use crate::{apply, begin, history, prune, time, watch};
+use crate::{apply, history, prune, time};
 
 /// Goes on with the operation of a Manifest.
 pub(crate) async fn carry_out(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<Next> {
@@ -47,7 +45,7 @@ impl Work<'_> {
             return Ok(());
         }
         if self.authorized.is_none() {
-            let changes = begin::changes(pass, &self.manifest.plan);
+            let changes = changes(pass, &self.manifest.plan);
             self.authorized = Some(pass.authorize(changes).await?);
         }
         let planned = &self.manifest.plan.resources;
@@ -103,7 +101,7 @@ impl Work<'_> {
         }
         if lost {
             pass.save().await?;
-            return Err(Next::After(patience(elapsed(pass))));
+            return Err(pass.soon());
         }
         Ok(())
     }
@@ -156,7 +154,7 @@ impl Work<'_> {
             pass.fail("Applied", "Failed", &failures.join("\n")).await?;
             return Err(Next::Retry);
         }
-        if is_over(pass) {
+        if pass.is_over() {
             pass.fail("Applied", "Timeout", &message).await?;
             return Err(Next::Retry);
         }
@@ -164,7 +162,7 @@ impl Work<'_> {
         pass.set("Applied", Truth::False, "Waiting", &message);
         pass.set("Ready", Truth::False, "Waiting", &message);
         pass.save().await?;
-        Err(Next::After(patience(elapsed(pass))))
+        Err(pass.soon())
     }
 
     /// All is applied and nothing is left over.
@@ -175,14 +173,14 @@ impl Work<'_> {
         }
         match self.values.outputs(outputs) {
             Ok(outputs) => pass.status.outputs = outputs,
-            Err(Unknown(why)) if is_over(pass) => {
+            Err(Unknown(why)) if pass.is_over() => {
                 pass.fail("Ready", "Timeout", &why).await?;
                 return Err(Next::Retry);
             }
             Err(Unknown(why)) => {
                 pass.set("Ready", Truth::False, "Waiting", &why);
                 pass.save().await?;
-                return Ok(Next::After(patience(elapsed(pass))));
+                return Ok(pass.soon());
             }
         }
         pass.status.deployed = Some(self.manifest.name.clone());
@@ -201,8 +199,8 @@ impl Work<'_> {
             _ => "Updated",
         };
         let message = format!("Manifest {} is deployed", self.manifest.name);
-        pass.deployer.records.tell(&pass.deployment, reason, &message).await;
-        Ok(Next::After(watch::PERIOD))
+        pass.means.records.tell(&pass.deployment, reason, &message).await;
+        Ok(Next::After(PERIOD))
     }
 
     /// The resources of a wave for which something is so, by their positions.
@@ -211,22 +209,4 @@ impl Work<'_> {
         let of_wave = planned.filter(|(_, planned)| planned.wave == wave).map(|(at, _)| at);
         of_wave.filter(|at| pass.status.resources.get(*at).is_some_and(&is)).collect()
     }
-}
-
-/// How long the operation has been going on.
-pub(crate) fn elapsed(pass: &Pass<'_>) -> SignedDuration {
-    let began = pass.status.operation.as_ref();
-    let began = began.and_then(|operation| time::read(&operation.start_time));
-    began.map_or(SignedDuration::ZERO, |began| pass.now.duration_since(began))
-}
-
-/// Whether the operation has been going on for longer than it may.
-pub(crate) fn is_over(pass: &Pass<'_>) -> bool {
-    elapsed(pass) > SignedDuration::from_secs(pass.deployment.spec.timeout())
-}
-
-/// How long to wait for objects that are not ready: what takes long is looked at less often.
-pub(crate) fn patience(elapsed: SignedDuration) -> Duration {
-    let seconds = (elapsed.as_secs() / 10).clamp(1, 15);
-    Duration::from_secs(u64::try_from(seconds).unwrap_or(1))
 }

@@ -14,8 +14,9 @@ use futures::{FutureExt as _, Stream, StreamExt as _};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use crate::deployer::{Deployer, Next, Seen};
+use crate::deployer::{Deployer, Seen};
 use crate::follow::Followers;
+use crate::pass::Next;
 
 use self::queue::Queue;
 
@@ -83,7 +84,7 @@ impl Controller {
         let mut changes = pin!(changes);
         let mut queue = Queue::default();
         let mut passes = JoinSet::new();
-        let followers = Followers::new(self.deployer.cluster.clone());
+        let followers = Followers::new(self.deployer.0.cluster.clone());
         let (keys, uids) = (BTreeMap::new(), BTreeMap::new());
         let mut deployed = Deployed { followers, keys, uids };
         loop {

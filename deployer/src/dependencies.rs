@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::authorize::{Changes, authorize};
-use crate::begin::own;
-use crate::deployer::{Next, Pass, Step};
+use crate::changes::own;
+use crate::pass::{Next, Pass, Step};
 use crate::types::{Phase, Truth};
 
 /// How often it is looked whether another Deployment is ready.
@@ -24,7 +24,7 @@ pub(crate) async fn await_ready(pass: &mut Pass<'_>) -> Step<()> {
     }
     for name in names {
         let namespace = &pass.deployment.namespace;
-        let other = pass.deployer.records.deployment(namespace, &name).await?;
+        let other = pass.means.records.deployment(namespace, &name).await?;
         let missing = match &other {
             None => format!("Deployment {name} is not there"),
             Some(other) if !other.is_ready() => format!("Deployment {name} is not ready"),
@@ -60,7 +60,7 @@ async fn circle(pass: &Pass<'_>, first: String) -> Step<Option<Vec<String>>> {
         if authorize(pass.cluster(), &pass.deployment.spec.requester, read).await.is_err() {
             continue;
         }
-        let Some(other) = pass.deployer.records.deployment(namespace, name).await? else {
+        let Some(other) = pass.means.records.deployment(namespace, name).await? else {
             continue;
         };
         ways.extend(other.spec.depends_on.into_iter().map(|next| {

@@ -3,7 +3,7 @@
 use expansion::Expanded;
 use serde_json::{Value, json};
 
-use crate::deployer::{Pass, Step};
+use crate::pass::{Pass, Step};
 use crate::plan::json as to_json;
 use crate::records::RecordError;
 use crate::types::{Deployment, Manifest};
@@ -42,7 +42,7 @@ pub(crate) async fn keep(pass: &mut Pass<'_>, manifest: Manifest) -> Step<Manife
 }
 
 async fn store(pass: &mut Pass<'_>, manifest: Manifest) -> Step<Manifest> {
-    let records = &pass.deployer.records;
+    let records = &pass.means.records;
     match records.create_manifest(&pass.deployment, &manifest).await {
         Ok(()) => return Ok(manifest),
         Err(RecordError::Conflict) => {}
@@ -64,7 +64,7 @@ async fn store(pass: &mut Pass<'_>, manifest: Manifest) -> Step<Manifest> {
 /// Deletes the oldest Manifests that are more than wanted; never those that are in use, nor the one
 /// that is about to be.
 pub(crate) async fn shorten(pass: &Pass<'_>, new: &str) -> Step<()> {
-    let records = &pass.deployer.records;
+    let records = &pass.means.records;
     let used = [&pass.status.manifest, &pass.status.deployed, &pass.deployment.spec.roll_back_to];
     let is_used = |name: &str| name == new || used.iter().any(|used| used.as_deref() == Some(name));
     let names = records.manifests(&pass.deployment).await?;
@@ -78,7 +78,7 @@ pub(crate) async fn shorten(pass: &Pass<'_>, new: &str) -> Step<()> {
 
 /// Deletes all Manifests.
 pub(crate) async fn forget(pass: &Pass<'_>) -> Step<()> {
-    let records = &pass.deployer.records;
+    let records = &pass.means.records;
     for name in records.manifests(&pass.deployment).await? {
         records.delete_manifest(&pass.deployment, &name).await?;
     }

@@ -6,30 +6,15 @@
 //! so who finds that somebody else has written since looks whether what it made is still named.
 
 use crate::authorize::{Changes, authorize};
-use crate::cluster::{Target, Verb};
-use crate::deployer::Pass;
+use crate::cluster::Verb;
+use crate::pass::{Act, Pass};
 use crate::plan::{Owner, owner};
 use crate::types::{DeletePolicy, Phase, State};
-
-/// What a pass has done to an object.
-pub(crate) struct Act {
-    pub(crate) target: Target,
-    pub(crate) uid: String,
-    /// Whether the object was made, as far as can be known.
-    pub(crate) made: bool,
-}
-
-impl Act {
-    /// Something that did not make the object.
-    pub(crate) fn on(target: &Target) -> Self {
-        Self { target: target.clone(), uid: String::new(), made: false }
-    }
-}
 
 /// Whether nobody else has written since this pass last did, as far as that can be known.
 pub(crate) async fn is_current(pass: &Pass<'_>) -> bool {
     let read = &pass.deployment;
-    let current = pass.deployer.records.deployment(&read.namespace, &read.name).await;
+    let current = pass.means.records.deployment(&read.namespace, &read.name).await;
     let version = current.ok().flatten().map(|current| current.resource_version);
     version.as_ref() == Some(&read.resource_version)
 }
@@ -43,7 +28,7 @@ pub(crate) async fn take_back(pass: &Pass<'_>) {
         return;
     }
     let read = &pass.deployment;
-    let Ok(current) = pass.deployer.records.deployment(&read.namespace, &read.name).await else {
+    let Ok(current) = pass.means.records.deployment(&read.namespace, &read.name).await else {
         return;
     };
     let current = current.filter(|current| current.uid == read.uid);
@@ -60,7 +45,7 @@ pub(crate) async fn take_back(pass: &Pass<'_>) {
     if status.phase == Phase::Deployed {
         status.phase = Phase::Applying;
     }
-    if let Err(error) = pass.deployer.records.write_status(&current, &status).await {
+    if let Err(error) = pass.means.records.write_status(&current, &status).await {
         tracing::warn!(namespace = %read.namespace, name = %read.name, %error, "objects may have been changed too late");
     }
 }

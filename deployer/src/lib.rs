@@ -14,6 +14,7 @@ mod apply;
 mod authorize;
 mod begin;
 mod carry;
+mod changes;
 mod cluster;
 mod controller;
 mod dependencies;
@@ -22,6 +23,7 @@ mod difference;
 mod follow;
 mod history;
 mod late;
+mod pass;
 mod plan;
 mod preview;
 mod prune;
@@ -46,8 +48,8 @@ pub use cluster::{
     Target, Verb,
 };
 pub use controller::{Changed, Controller};
-pub use deployer::{Deployer, Next, Seen};
+pub use deployer::{Deployer, PreviewError, Seen};
+pub use pass::Next;
 pub use plan::{Of, Plan, PlanError, Planned, PlannedOutput, Reference};
-pub use preview::PreviewError;
 pub use records::{RecordError, Records};
 pub use resolve::{Expand, Refusal, Resolved};

@@ -3,91 +3,22 @@
 //! The cluster applies every object without storing it, so the answer has its defaults and the
 //! refusals of its webhooks.
 
-use std::sync::Arc;
-
 use futures::FutureExt as _;
 
-use crate::authorize::{Changes, Denied, authorize};
+use crate::changes::changes;
 use crate::cluster::{Apply, ClusterError, Target};
-use crate::deployer::{Deployer, Pass, Step};
-use crate::records::RecordError;
-use crate::scratch::Scratch;
+use crate::pass::{Pass, Step};
 use crate::together::together;
-use crate::types::{
-    Action, DeletePolicy, Deployment, Kind, Manifest, Operation, Phase, Preview, Spec, Status,
-    Truth,
-};
+use crate::types::{Action, DeletePolicy, Kind, Manifest, Operation, Phase, Preview, Truth};
 use crate::values::Values;
-use crate::{apply, begin, difference, time};
+use crate::{apply, difference, time};
 
 /// As many bytes of differences are shown.
 const ROOM: usize = 512 << 10;
 
-/// Why nothing can be said of what would be done.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PreviewError {
-    /// The user may not see what there is.
-    #[error("{0}")]
-    Forbidden(String),
-    /// The cluster cannot be asked.
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    /// The store cannot be read.
-    #[error(transparent)]
-    Records(#[from] RecordError),
-}
-
-impl Deployer {
-    /// What would be done if the Deployment of that name had another spec, which has its requester;
-    /// there need not be one yet. Nothing is changed. What keeps it from being done stands in the
-    /// conditions, and what would be done in the preview.
-    ///
-    /// # Errors
-    /// When the requester may not read the Deployment, or what there is cannot be read.
-    pub async fn preview(
-        &self,
-        namespace: &str,
-        name: &str,
-        spec: Spec,
-    ) -> Result<Status, PreviewError> {
-        let found = self.records.deployment(namespace, name).await?;
-        if found.is_some() {
-            let read = Changes::default().read([&begin::own("Deployment", namespace, name)]);
-            match authorize(&*self.cluster, &spec.requester, read).await {
-                Ok(_) => {}
-                Err(Denied::Forbidden(why)) => {
-                    return Err(PreviewError::Forbidden(why.join("\n")));
-                }
-                Err(Denied::Cluster(error)) => return Err(error.into()),
-            }
-        }
-        let spec = Spec { preview: true, paused: false, ..spec };
-        let new = Deployment {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            uid: String::new(),
-            generation: 0,
-            resource_version: String::new(),
-            deleting: false,
-            spec: spec.clone(),
-            status: Status::default(),
-        };
-        let found = found.unwrap_or(new);
-        // Of what was only what may exist counts.
-        let status = Status { resources: found.status.resources, ..Status::default() };
-        let deployment = Deployment { spec, status, deleting: false, ..found };
-        let scratch = Arc::new(Scratch(self.records.clone()));
-        let deployer = Self { records: scratch, ..self.clone() };
-        let mut pass = Pass::new(&deployer, deployment);
-        // When to come again is nobody's question.
-        let _ = pass.go().await;
-        Ok(pass.status)
-    }
-}
-
 /// Shows what would be done.
 pub(crate) async fn show(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<()> {
-    let changes = begin::changes(pass, &manifest.plan);
+    let changes = changes(pass, &manifest.plan);
     pass.authorize(changes).await?;
     let mut values = Values::new(&manifest.plan);
     let references = manifest.plan.resources.iter().flat_map(|planned| &planned.references);

@@ -9,10 +9,8 @@ use futures::FutureExt as _;
 use serde_json::Value;
 
 use crate::authorize::{Authorized, Changes};
-use crate::carry::{elapsed, is_over, patience};
 use crate::cluster::{ClusterError, Target, Verb};
-use crate::deployer::{Next, Pass, Step};
-use crate::late::Act;
+use crate::pass::{Act, Next, Pass, Step};
 use crate::plan::{Owner, bare, owner};
 use crate::together::together;
 use crate::types::{DeletePolicy, Kind, Phase, Resource, State, Truth};
@@ -82,13 +80,13 @@ pub(crate) async fn clear(pass: &mut Pass<'_>, which: impl Fn(&Resource) -> bool
         }
         if !left.is_empty() {
             let message = format!("waits until it is gone: {}", left.join(", "));
-            if is_over(pass) {
+            if pass.is_over() {
                 pass.fail("Applied", "Timeout", &message).await?;
                 return Err(Next::Retry);
             }
             pass.set("Ready", Truth::False, "Deleting", &message);
             pass.save().await?;
-            return Err(Next::After(patience(elapsed(pass))));
+            return Err(pass.soon());
         }
         pass.save().await?;
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use crate::authorize::{Changes, Denied, authorize};
 use crate::cluster::Target;
-use crate::deployer::{Next, Pass, Step};
+use crate::pass::{Next, Pass, Step};
 use crate::types::{Kind, Operation, Phase, Resource};
 use crate::{history, prune, time};
 
@@ -19,7 +19,7 @@ pub(crate) async fn remove(pass: &mut Pass<'_>) -> Step<Next> {
     leave_to_namespaces(pass).await?;
     prune::clear(pass, |_| true).await?;
     history::forget(pass).await?;
-    pass.deployer.records.release(&pass.deployment).await?;
+    pass.means.records.release(&pass.deployment).await?;
     Ok(Next::Idle)
 }
 
@@ -75,7 +75,7 @@ async fn leave_to_namespaces(pass: &mut Pass<'_>) -> Step<()> {
                 kept.push(resource);
             } else {
                 let message = format!("{} is left where it is", resource.target);
-                pass.deployer.records.tell(&pass.deployment, "Abandoned", &message).await;
+                pass.means.records.tell(&pass.deployment, "Abandoned", &message).await;
             }
         }
         pass.status.resources = kept;

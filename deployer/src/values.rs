@@ -7,9 +7,9 @@ use futures::FutureExt as _;
 use serde_json::{Map, Value};
 
 use crate::authorize::{Changes, Denied, authorize};
-use crate::begin::own;
+use crate::changes::own;
 use crate::cluster::{ClusterError, Target};
-use crate::deployer::{Next, Pass, Step};
+use crate::pass::{Next, Pass, Step};
 use crate::plan::{Of, Owner, Plan, PlannedOutput, Reference, owner};
 use crate::together::together;
 use crate::types::{Deployment, Output};
@@ -131,7 +131,7 @@ impl Values {
             return Ok(Err(denied));
         }
         for Target { object_name: name, .. } in others {
-            if let Some(other) = pass.deployer.records.deployment(namespace, &name).await? {
+            if let Some(other) = pass.means.records.deployment(namespace, &name).await? {
                 let pairs =
                     other.status.outputs.into_iter().map(|Output { name, value }| (name, value));
                 self.outputs.insert(name, Value::Object(pairs.collect::<Map<_, _>>()));

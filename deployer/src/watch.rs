@@ -9,16 +9,13 @@ use futures::FutureExt as _;
 use serde_json::Value;
 
 use crate::cluster::{Apply, Cluster, ClusterError};
-use crate::deployer::{Next, Pass, Step};
+use crate::pass::{Next, PERIOD, Pass, Step};
 use crate::plan::Placed;
 use crate::readiness::{Readiness, readiness};
 use crate::together::together;
 use crate::types::{Deployment, Manifest, Phase, Reconcile, State, Truth};
 use crate::values::{Unknown, Values};
 use crate::{apply, carry, time};
-
-/// How often it is looked whether everything is as it was applied.
-pub(crate) const PERIOD: Duration = Duration::from_secs(300);
 
 /// How often it is looked while something is not ready.
 const UNREADY: Duration = Duration::from_secs(30);
@@ -67,7 +64,7 @@ pub(crate) async fn watch(pass: &mut Pass<'_>, manifest: &Manifest) -> Step<Next
     }
     pass.save().await?;
     if news {
-        pass.deployer.records.tell(&pass.deployment, "Drifted", &report.drifted.join("\n")).await;
+        pass.means.records.tell(&pass.deployment, "Drifted", &report.drifted.join("\n")).await;
     }
     Ok(match report {
         _ if enforce => return carry::carry_out(pass, manifest).await,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Changed;
-use crate::deployer::Next;
+use crate::pass::Next;
 
 /// How long to wait after the first failure; twice as long after each more.
 const FIRST: Duration = Duration::from_secs(1);

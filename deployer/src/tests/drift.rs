@@ -5,10 +5,10 @@ use serde_json::json;
 use super::life::GUESTBOOK;
 use super::{complaint, states};
 use crate::cluster::Verb;
-use crate::deployer::Next;
+use crate::pass::Next;
+use crate::pass::PERIOD;
 use crate::twin::{ALICE, Fault, Fuse, World, spec, target};
 use crate::types::{Phase, Reconcile, Spec, Status, Truth};
-use crate::watch::PERIOD;
 
 /// The condition `Drifted`: whether, and what it says.
 fn drifted(status: &Status) -> (Truth, &str) {

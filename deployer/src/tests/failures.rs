@@ -7,7 +7,7 @@ use serde_json::json;
 use super::life::{GUESTBOOK, renamed};
 use super::{complaint, states};
 use crate::cluster::Verb;
-use crate::deployer::Next;
+use crate::pass::Next;
 use crate::twin::{ALICE, World, spec, target};
 use crate::types::{Phase, Spec};
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::deployer::Next;
+use crate::pass::Next;
 use crate::twin::{ALICE, Fault, Fuse, World, spec, target};
 use crate::types::DeletePolicy;
 

@@ -1,7 +1,7 @@
 //! Create, update, roll back, preview, pause and delete, when nothing goes wrong.
 
 use super::{complaint, states};
-use crate::deployer::Next;
+use crate::pass::Next;
 use crate::twin::{World, spec, target};
 use crate::types::{DeletePolicy, Kind, Phase};
 

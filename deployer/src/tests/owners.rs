@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::life::GUESTBOOK;
 use super::{complaint, states};
-use crate::deployer::Next;
+use crate::pass::Next;
 use crate::twin::{ALICE, BOB, Fault, Fuse, World, requester, spec, target};
 use crate::types::{CreatePolicy, DeletePolicy, Phase, Spec};
 

@@ -1,7 +1,7 @@
 //! What would be done is said, and nothing is done or written.
 
 use crate::cluster::{ClusterError, Verb};
-use crate::preview::PreviewError;
+use crate::deployer::PreviewError;
 use crate::twin::{ALICE, BOB, Fault, Fuse, World, requester, spec};
 use crate::types::{Spec, Status};
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{Fault, Faulty, Fuse, TwinCluster, TwinExpand, TwinRecords};
-use crate::deployer::{Deployer, Next};
+use crate::deployer::Deployer;
+use crate::pass::Next;
 use crate::types::{Deployment, Phase, Requester, Spec, Status};
 
 /// A user.

@@ -1,12 +1,12 @@
 //! The Manifests of a Deployment: one for each change that was planned, and no more than are wanted.
 
 use expansion::Expanded;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::pass::{Pass, Step};
 use crate::plan::json as to_json;
 use crate::records::RecordError;
-use crate::types::{Deployment, Manifest};
+use crate::types::{Deployment, Layout, Manifest};
 
 /// As long as a name may be, less a hyphen and a number.
 const LONGEST: usize = 253 - 1 - 19;
@@ -23,14 +23,14 @@ pub(crate) fn name(deployment: &Deployment) -> String {
 }
 
 /// The layout as Deployment Manager writes it.
-pub(crate) fn layout(expanded: &Expanded) -> Value {
+pub(crate) fn layout(expanded: &Expanded) -> Layout {
     let resources: Vec<_> = expanded.layout.iter().map(to_json).collect();
     let mut layout = json!({ "resources": resources });
     if !expanded.outputs.is_empty() {
         let output = |output: &expansion::Output| json!({ "name": output.name, "value": to_json(&output.value) });
         layout["outputs"] = expanded.outputs.iter().map(output).collect();
     }
-    layout
+    Layout::new(&layout)
 }
 
 /// Stores a Manifest. One of the same generation that is there already counts instead: it was made by

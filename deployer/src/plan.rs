@@ -130,6 +130,10 @@ impl Plan {
         }
         let mut outputs = Vec::new();
         for expansion::Output { name, value } in &expanded.outputs {
+            if object::is_too_deep(value) {
+                problems.push(format!("output {name}: {}", object::TOO_DEEP));
+                continue;
+            }
             let text = value.to_json();
             let used = expanded.output_links.iter().filter(|link| says(&text, &link.text));
             let (references, wrong) = references(used, &mut deployments);

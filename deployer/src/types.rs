@@ -9,7 +9,7 @@ mod status;
 
 pub(crate) use condition::keep_times;
 pub use condition::{Condition, Truth, set_condition};
-pub use manifest::{Configuration, Input, Manifest};
+pub use manifest::{Configuration, Input, Layout, Manifest};
 pub use spec::{
     CreatePolicy, DeletePolicy, ImportFile, Reconcile, Requester, Spec, TemplateReference,
 };

@@ -106,7 +106,7 @@ fn shown<'a>(name: &'a str, manifest: &'a Manifest, status: &Status) -> Shown<'a
         name,
         input_config: &manifest.input_config,
         expanded_config: expanded,
-        layout: serde_json::from_value(manifest.layout.clone()).unwrap_or_default(),
+        layout: serde_json::from_str(manifest.layout.as_str()).unwrap_or_default(),
     }
 }
 

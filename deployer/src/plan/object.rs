@@ -71,6 +71,24 @@ pub(crate) fn json(value: &expansion::Value) -> Value {
     serde_json::to_value(value).expect("keys are strings and floats are finite")
 }
 
+/// As many lists and maps may be in one another in what is applied; no kind of Kubernetes has so many.
+const DEEPEST: usize = 80;
+/// What is said of more.
+pub(super) const TOO_DEEP: &str = "more than 80 lists and maps are in one another";
+
+/// Whether a value has more levels than a plan can be read back with.
+pub(super) fn is_too_deep(value: &expansion::Value) -> bool {
+    fn deeper(value: &expansion::Value, left: usize) -> bool {
+        let below = |value: &expansion::Value| left == 0 || deeper(value, left - 1);
+        match value {
+            expansion::Value::List(items) => items.iter().any(below),
+            expansion::Value::Map(members) => members.values().any(below),
+            _ => false,
+        }
+    }
+    deeper(value, DEEPEST)
+}
+
 /// Finds out which object a resource is.
 ///
 /// # Errors
@@ -83,6 +101,9 @@ pub(super) fn read(resource: &expansion::Value) -> Result<Object, Vec<String>> {
     };
     if properties.as_map().is_none() {
         return Err(vec!["properties: must be an object of Kubernetes".to_owned()]);
+    }
+    if is_too_deep(properties) {
+        return Err(vec![format!("properties: {TOO_DEEP}")]);
     }
     let metadata = properties.get("metadata");
     if metadata.is_some_and(|metadata| metadata.as_map().is_none()) {

@@ -182,3 +182,22 @@ fn what_the_cluster_writes_is_no_wish() {
         })
     );
 }
+
+#[tokio::test]
+async fn what_could_not_be_read_back_is_refused() {
+    let nested = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    let one = |levels| {
+        format!(
+            "{{name: a, type: ConfigMap, properties: {{apiVersion: v1, data: {}}}}}",
+            nested(levels)
+        )
+    };
+    assert_eq!(
+        refused(&one(85)).await,
+        ["resource a: properties: more than 80 lists and maps are in one another"]
+    );
+    plan(&format!("resources: [{}]", one(70))).await.unwrap();
+    let output = format!("resources: []\noutputs: [{{name: o, value: {}}}]", nested(85));
+    let problems = plan(&output).await.unwrap_err().problems;
+    assert_eq!(problems, ["output o: more than 80 lists and maps are in one another"]);
+}

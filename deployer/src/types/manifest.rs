@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::spec::ImportFile;
 use crate::plan::Plan;
@@ -25,11 +26,34 @@ pub struct Manifest {
     /// The resources that are no templates.
     pub expanded_config: Configuration,
     /// The tree they came from.
-    pub layout: Value,
+    pub layout: Layout,
     /// What is applied, in which order, and where to.
     pub plan: Plan,
     /// The digest of all that was expanded.
     pub digest: String,
+}
+
+/// The tree that resources came from, as text: it may be deeper than anybody reads it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Layout(Box<RawValue>);
+
+impl Layout {
+    /// The tree as JSON.
+    pub fn new(tree: &Value) -> Self {
+        Self(to_raw_value(tree).expect("it is JSON"))
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for Layout {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
 }
 
 /// A configuration as it was sent.

@@ -151,7 +151,9 @@ impl Work<'_> {
         let failures: Vec<_> = members.iter().filter(failed).map(told).collect();
         let message = members.iter().map(told).collect::<Vec<_>>().join("\n");
         if !failures.is_empty() {
-            pass.fail("Applied", "Failed", &failures.join("\n")).await?;
+            let told = members.iter().filter(failed).map(|at| discreet(pass, *at, told(at)));
+            let told = told.collect::<Vec<_>>().join("\n");
+            pass.fail_telling("Applied", "Failed", &failures.join("\n"), &told).await?;
             return Err(Next::Retry);
         }
         if pass.is_over() {
@@ -209,4 +211,13 @@ impl Work<'_> {
         let of_wave = planned.filter(|(_, planned)| planned.wave == wave).map(|(at, _)| at);
         of_wave.filter(|at| pass.status.resources.get(*at).is_some_and(&is)).collect()
     }
+}
+
+/// What an Event says of a resource that failed. The cluster quotes the values that it does not take.
+fn discreet(pass: &Pass<'_>, at: usize, told: String) -> String {
+    let Resource { name, target, .. } = &pass.status.resources[at];
+    if target.kind == "Secret" {
+        return format!("{name} ({target}): why is said by the condition Applied");
+    }
+    told
 }

@@ -16,6 +16,10 @@ use crate::types::{Deployment, Phase, Status, Truth, keep_times};
 /// How often it is looked whether everything is as it was applied.
 pub(crate) const PERIOD: Duration = Duration::from_secs(300);
 
+/// What an Event says of a configuration that cannot be expanded.
+const UNEXPANDED: &str =
+    "the configuration cannot be expanded: why is said by the condition Expanded";
+
 /// When to come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -123,6 +127,20 @@ impl<'a> Pass<'a> {
 
     /// Notes that something failed, which is what a condition says: it is not so, and why.
     pub(crate) async fn fail(&mut self, kind: &str, reason: &str, message: &str) -> Step<()> {
+        // Why a configuration cannot be expanded may quote what templates were given.
+        let told = if kind == "Expanded" { UNEXPANDED } else { message };
+        self.fail_telling(kind, reason, message, told).await
+    }
+
+    /// The same with an Event that says something else: more people read Events, and logs, than may read
+    /// the Deployment.
+    pub(crate) async fn fail_telling(
+        &mut self,
+        kind: &str,
+        reason: &str,
+        message: &str,
+        told: &str,
+    ) -> Step<()> {
         let known = self.deployment.status.condition(kind).is_some_and(|condition| {
             condition.status == Truth::False && condition.message == message
         });
@@ -131,8 +149,8 @@ impl<'a> Pass<'a> {
         self.status.phase = Phase::Failed;
         self.save().await?;
         if !known {
-            tracing::info!(namespace = %self.deployment.namespace, name = %self.deployment.name, %reason, message, "a deployment failed");
-            self.means.records.tell(&self.deployment, reason, message).await;
+            tracing::info!(namespace = %self.deployment.namespace, name = %self.deployment.name, %kind, %reason, "a deployment failed");
+            self.means.records.tell(&self.deployment, reason, told).await;
         }
         Ok(())
     }
@@ -159,7 +177,7 @@ impl<'a> Pass<'a> {
     }
 
     /// How long the operation has been going on.
-    fn elapsed(&self) -> SignedDuration {
+    pub(crate) fn elapsed(&self) -> SignedDuration {
         let began = self.status.operation.as_ref();
         let began = began.and_then(|operation| time::read(&operation.start_time));
         began.map_or(SignedDuration::ZERO, |began| self.now.duration_since(began))

@@ -3,15 +3,20 @@
 //!
 //! The user who deletes is the one who has to be allowed to. A namespace that is about to go does not
 //! wait for that: what is in it goes with it, and what the user may not delete elsewhere is left where
-//! it is, with an Event that says so.
+//! it is, with an Event that says so, and so does, after a while, what cannot be deleted for any reason.
 
 use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
 
 use crate::authorize::{Changes, Denied, authorize};
 use crate::cluster::Target;
 use crate::pass::{Next, Pass, Step};
 use crate::types::{Kind, Operation, Phase, Resource};
 use crate::{history, prune, time};
+
+/// How long a namespace that is about to go waits at most for objects elsewhere.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 
 /// Deletes everything, and lets the Deployment go.
 pub(crate) async fn remove(pass: &mut Pass<'_>) -> Step<Next> {
@@ -70,8 +75,9 @@ async fn leave_to_namespaces(pass: &mut Pass<'_>) -> Step<()> {
     }
     if ending.contains(&own) {
         let mut kept = Vec::new();
+        let is_over = pass.is_over() || pass.elapsed() > PATIENCE;
         for resource in std::mem::take(&mut pass.status.resources) {
-            if may_give_up(pass, &resource).await? {
+            if !is_over && may_give_up(pass, &resource).await? {
                 kept.push(resource);
             } else {
                 let message = format!("{} is left where it is", resource.target);

@@ -47,6 +47,13 @@ struct Known {
     kinds: HashMap<String, Mapping>,
 }
 
+impl Known {
+    /// How long any of it is believed.
+    fn believed(&self) -> Duration {
+        if self.kinds.is_empty() { DISBELIEVED } else { BELIEVED }
+    }
+}
+
 impl Kube {
     /// The cluster of a client, whose user may impersonate others and create
     /// `subjectaccessreviews`.
@@ -126,6 +133,8 @@ impl Cluster for Kube {
             let mapping = kinds.get(&kind.kind).cloned();
             let known = Known { at: Instant::now(), kinds };
             let mut all = self.known.lock().expect("nobody panics with it");
+            // Anybody may name groups that are not there, as many as they like.
+            all.retain(|_, known| known.at.elapsed() < known.believed());
             all.insert(kind.api_version.clone(), known);
             Ok(mapping)
         })

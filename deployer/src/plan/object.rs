@@ -28,6 +28,9 @@ const OF_THE_CLUSTER: [&str; 9] = [
     "generateName",
 ];
 
+/// As long as any part of a path may be: a group, a slash, and a version, each as long as names are.
+const LONGEST: usize = 253 + 1 + 63;
+
 /// An object before it is known where it goes.
 #[derive(Debug, Default)]
 pub(super) struct Object {
@@ -127,6 +130,9 @@ pub(super) fn read(resource: &expansion::Value) -> Result<Object, Vec<String>> {
             wrong.push(format!("properties.{path}: has to be known before anything is applied"));
         } else if found.is_empty() && default.is_some() {
             wrong.push(format!("properties.{path}: Required value"));
+        } else if found.len() > LONGEST {
+            // Before it is looked for in the cluster, written into a status, or said to anybody.
+            wrong.push(format!("properties.{path}: must have at most {LONGEST} bytes"));
         } else if !found.is_empty() && !found.splitn(segments, '/').all(is_segment) {
             wrong.push(format!("properties.{path}: cannot stand in a path: {found:?}"));
         }

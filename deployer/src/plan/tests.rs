@@ -100,6 +100,22 @@ async fn what_means_something_else_in_a_path_is_no_name() {
 }
 
 #[tokio::test]
+async fn what_is_longer_than_any_name_is_not_looked_for() {
+    let long = "x".repeat(400);
+    for (properties, field) in [
+        (format!("{{apiVersion: v1, metadata: {{name: {long}}}}}"), "metadata.name"),
+        (format!("{{apiVersion: v1, metadata: {{namespace: {long}}}}}"), "metadata.namespace"),
+        (format!("{{apiVersion: {long}/v1}}"), "apiVersion"),
+        (format!("{{apiVersion: v1, kind: {long}}}"), "kind"),
+    ] {
+        let found =
+            refused(&format!("{{name: x, type: ConfigMap, properties: {properties}}}")).await;
+        let want = format!("resource x: properties.{field}: must have at most 317 bytes");
+        assert_eq!(found, [want]);
+    }
+}
+
+#[tokio::test]
 async fn a_kind_that_the_cluster_does_not_have_may_come() {
     let error = plan("resources: [{name: a, type: Nothing, properties: {apiVersion: v9}}]").await;
     let error = error.unwrap_err();

@@ -17,6 +17,27 @@ fn broken() -> String {
 }
 
 #[tokio::test]
+async fn what_templates_were_given_is_in_no_event() {
+    let world = World::new();
+    let status = world.deploy("app", spec("resources: [{name: a, hunter2: }]]")).await;
+    assert!(!status.is("Expanded") && !complaint(&status).is_empty());
+    let events = world.records.events();
+    assert!(events.len() == 1 && events[0].contains("cannot be expanded"), "{events:?}");
+    let condition = status.condition("Expanded").map(|expanded| expanded.message.clone());
+    assert!(!events[0].contains(&condition.unwrap()), "{events:?}");
+}
+
+#[tokio::test]
+async fn what_the_cluster_says_of_a_secret_is_in_no_event() {
+    let world = World::new();
+    let secret = "resources: [{name: s, type: Secret, properties: {apiVersion: v1, data: {invalid: hunter2}}}]";
+    let status = world.deploy("app", spec(secret)).await;
+    assert!(complaint(&status).contains("data.invalid"), "{}", complaint(&status));
+    let told = "app Failed: s (Secret demo/s): why is said by the condition Applied";
+    assert_eq!(world.records.events(), [told]);
+}
+
+#[tokio::test]
 async fn a_failed_update_keeps_everything_and_goes_on_when_the_spec_is_mended() {
     let world = World::new();
     world.deploy("app", spec(GUESTBOOK)).await;

@@ -181,6 +181,26 @@ async fn a_namespace_that_ends_waits_for_nobody() {
 }
 
 #[tokio::test]
+async fn a_namespace_that_ends_does_not_wait_for_ever_for_what_is_elsewhere() {
+    let world = World::new();
+    let text = "resources: [{name: there, type: ConfigMap, properties: {apiVersion: v1, metadata: {namespace: elsewhere}}}]";
+    world.deploy("one", spec(text)).await;
+    world.cluster.hold("demo");
+    let demo = target("Namespace", "", "demo");
+    world.cluster.edit(&demo, &json!({ "metadata": { "deletionTimestamp": "now" } }));
+    world.cluster.refuse("there");
+    world.records.end("one", ALICE);
+    assert_eq!(world.settle("one").await, Next::Retry);
+    assert!(world.records.find("one").is_some(), "somebody may mend it yet");
+    world.records.events();
+    world.wait(std::time::Duration::from_secs(601));
+    world.settle("one").await;
+    assert!(world.records.find("one").is_none());
+    let left = "one Abandoned: ConfigMap elsewhere/there is left where it is".to_owned();
+    assert!(world.records.events().contains(&left));
+}
+
+#[tokio::test]
 async fn a_target_that_is_wanted_again_while_it_is_deleted_is_made_anew() {
     let world = World::slow();
     world.deploy("one", spec(ONE)).await;

@@ -243,3 +243,14 @@ async fn discovery_is_believed_for_a_while_and_what_is_missing_is_soon_asked_aga
     fake.kube.mapping(&kind("Deployment")).await.unwrap();
     assert_eq!(fake.sent()[0].line, "GET /apis/apps/v1");
 }
+
+#[tokio::test(start_paused = true)]
+async fn groups_that_are_not_there_are_forgotten() {
+    let fake = answering(404, &failure(404));
+    for number in 0..100 {
+        let kind = Kind { api_version: format!("g{number}/v1"), kind: "Any".to_owned() };
+        assert_eq!(fake.kube.mapping(&kind).await, Ok(None));
+        tokio::time::advance(Duration::from_secs(1)).await;
+    }
+    assert!(fake.kube.known.lock().unwrap().len() <= 3);
+}

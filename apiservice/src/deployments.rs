@@ -25,7 +25,7 @@ pub(crate) use self::lease::Lease;
 use self::records::Stored;
 use crate::registry::{deployments, manifests};
 
-pub(crate) use self::admission::Expands;
+pub(crate) use self::admission::{Expands, Journal};
 pub(crate) use self::expand::Expansions;
 
 /// How many Deployments are worked on at a time.

@@ -81,6 +81,7 @@ impl<'a> Foundation<'a> {
     ) -> (Api, Deployments) {
         let cluster = deployments::To::cluster(to.as_ref());
         let expansions = deployments::Expansions::new(&self.engine, &self.store, cluster);
+        plugins.push(Box::new(deployments::Journal));
         plugins.push(Box::new(deployments::Expands(expansions.clone())));
         let admission = Admission::new(plugins);
         let git_version = self.version.git_version.clone();

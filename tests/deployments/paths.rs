@@ -30,11 +30,11 @@ impl Paths {
         Ok(Self { _server: server, at })
     }
 
-    async fn get(&self, path: &str) -> Result<Answer> {
+    pub(crate) async fn get(&self, path: &str) -> Result<Answer> {
         plain::send(&self.at, &Request::new(Method::GET, path)).await
     }
 
-    async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Answer> {
+    pub(crate) async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Answer> {
         let request = Request::new(method, path).json("application/json", body.to_string());
         plain::send(&self.at, &request).await
     }

@@ -2,13 +2,17 @@
 //! nothing with Secrets.
 
 use anyhow::{Context as _, Result, ensure};
+use http::Method;
 use serde_json::{Value, json};
 use tests::kubectl::Kubectl;
 
+use crate::paths::Paths;
 use crate::setting::{Setting, config_map, deployment, dmd, resources};
 
 /// What nobody but the administrator may read.
 const TREASURE: &str = "buried-at-sea";
+/// How it could show.
+const TREASURES: [&str; 2] = [TREASURE, "YnVyaWVkLWF0LXNlYQ"];
 
 /// What bob may do: all of what he could need, but nothing about Secrets.
 const ROLE: &str = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"deployer"},"rules":[
@@ -188,8 +192,105 @@ fn attempts() -> Vec<Attempt> {
     ]
 }
 
-#[test]
-fn who_may_deploy_but_has_no_rights_to_secrets_gets_none() -> Result<()> {
+/// Everything that bob tries by Deployment Manager's own paths, which act as bob: what, how, where, and with which body.
+fn attempts_by_paths() -> Vec<(&'static str, Method, &'static str, Value)> {
+    let template = |name: &str, resources: Value| json!({ "name": name, "content": json!({ "resources": resources }).to_string() });
+    let one = |name: &str, resource: Value| template(name, json!([resource]));
+    let made = || secret("made", &json!({ "a": "b" }));
+    let loot = |path: &str| config_map("loot", &json!({ "v": path }));
+    let read = json!([secret("treasure", &json!({})), loot("$(ref.treasure.data.v)")]);
+    let python = "def GenerateConfig(c):\n  return {'resources': [{'name': 's', 'type': 'Secret', 'properties': {'apiVersion': 'v1', 'metadata': {'name': 'made'}}}]}\n";
+    let by_template = json!({
+        "name": "c2", "content": r#"{"imports": [{"path": "t.py"}], "resources": [{"name": "t", "type": "t.py"}]}"#,
+        "imports": [{ "name": "t.py", "content": python }],
+    });
+    let mut requested = one("c3", made());
+    requested["requester"] = json!({ "username": "admin", "groups": ["system:masters"] });
+    requested["spec"] = json!({ "requester": requested["requester"] });
+    let output = json!({ "name": "c6", "content": json!({
+        "resources": [secret("treasure", &json!({}))],
+        "outputs": [{ "name": "loot", "value": "$(ref.treasure.data.v)" }],
+    }).to_string() });
+    let (post, put, get) = (|| Method::POST, || Method::PUT, || Method::GET);
+    let (deployments, theirs) = ("/deployments", "/deployments/theirs");
+    let plain = || config_map("plain", &json!({}));
+    let changed = json!([plain(), secret("owned", &json!({ "v": "stolen" }))]);
+    let told = json!([plain(), secret("owned", &json!({ "v": "kept" })), loot("$(ref.owned)")]);
+    let token = json!({ "apitoken": "stolen" });
+    vec![
+        ("make one", post(), deployments, one("c1", made())),
+        ("make one by a template", post(), deployments, by_template),
+        ("make one and name another requester", post(), deployments, requested),
+        ("take one over", post(), deployments, one("c4", secret("treasure", &json!({ "v": "x" })))),
+        ("read one by a reference", post(), deployments, template("c5", read.clone())),
+        ("read one into an output", post(), deployments, output),
+        ("prune one of another's Deployment", put(), theirs, one("theirs", plain())),
+        ("change one of another's Deployment", put(), theirs, template("theirs", changed)),
+        ("read one of another's Deployment", put(), theirs, template("theirs", told)),
+        ("see a Secret as a credential", get(), "/credentials/treasure", Value::Null),
+        ("see a Secret elsewhere", get(), "/credentials/..%252F..%252Fsecrets", Value::Null),
+        ("make a Secret as a credential", post(), "/credentials/made", token.clone()),
+        ("change a Secret as a credential", post(), "/credentials/treasure", token),
+        ("read one by an expansion", post(), "/expand", template("e", read)),
+    ]
+}
+
+/// Has bob try all of that. What is refused is refused; an expansion reads nothing.
+async fn try_paths(setting: &Setting, bob: &Kubectl, before: &str, theirs: &Value) -> Result<()> {
+    let paths = Paths::of(setting, "bob", &[])?;
+    for (what, method, path, body) in attempts_by_paths() {
+        let answer = match method {
+            Method::GET => paths.get(path).await,
+            method => paths.send(method, path, &body).await,
+        };
+        let answer = answer.context(what)?;
+        let (status, text) = (answer.status, answer.text());
+        ensure!(status >= 400 || path == "/expand", "{what}: {status} {text}");
+        let all = text + &visible(bob)?;
+        ensure!(!TREASURES.iter().any(|treasure| all.contains(treasure)), "{what}: {all}");
+        assert_eq!(secrets(setting)?, before, "{what}");
+        setting.apply("theirs", theirs)?;
+        setting.await_ready("theirs")?;
+    }
+    Ok(())
+}
+
+/// Bob does not write what is done, but has others believe that it is to be.
+async fn try_to_mislead(setting: &Setting, bob: &Kubectl, before: &str) -> Result<()> {
+    let admin = &setting.kubectl;
+    // The journal says what is deleted, as the requester.
+    let forged = json!({ "status": { "phase": "Pruning", "resources": [{
+        "name": "owned", "apiVersion": "v1", "kind": "Secret", "resource": "secrets", "objectName": "owned",
+        "namespace": admin.namespace, "state": "Obsolete",
+    }]}});
+    let patch = ["patch", &dmd("theirs"), "--subresource=status", "--type=merge", "-p"];
+    let ended = bob.run(&[&patch[..], &[&forged.to_string()]].concat())?;
+    ensure!(ended.code != Some(0) && ended.stderr.contains("only the server"), "{ended:?}");
+    assert_eq!(secrets(setting)?, before, "a forged status");
+
+    // The garbage collector deletes what goes with something that is gone, for whoever made it.
+    let ghost = json!({ "metadata": { "ownerReferences": [{
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "ghost", "uid": "6a3f6c2e-0000-4000-8000-000000000000",
+    }]}});
+    bob.ok(&["patch", &dmd("theirs"), "--type=merge", "-p", &ghost.to_string()])?;
+    assert_eq!(setting.read(&dmd("theirs"), ".spec.requester.username")?, "bob");
+    admin.until(
+        &["get", &dmd("theirs"), "-o", "jsonpath={.metadata.deletionTimestamp}"],
+        |time| !time.is_empty(),
+    )?;
+    setting.await_refusal("theirs", "Authorized", "Forbidden")?;
+    assert_eq!(secrets(setting)?, before, "collected");
+
+    let paths = Paths::of(setting, "bob", &[])?;
+    let answer = paths.send(Method::DELETE, "/deployments/theirs", &Value::Null).await?;
+    let text = answer.text();
+    ensure!(answer.status == 400 && text.contains("bob may not delete secrets"), "{text}");
+    assert_eq!(secrets(setting)?, before, "deleted by a path");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_may_deploy_but_has_no_rights_to_secrets_gets_none() -> Result<()> {
     let setting = Setting::new()?;
     let admin = &setting.kubectl;
     admin.ok_with(&["create", "-f", "-"], ROLE)?;
@@ -211,17 +312,22 @@ fn who_may_deploy_but_has_no_rights_to_secrets_gets_none() -> Result<()> {
     for attempt in &attempts {
         try_it(&setting, &bob, attempt).with_context(|| attempt.what)?;
         assert_eq!(secrets(&setting)?, before, "{}", attempt.what);
-        ensure!(!visible(&bob)?.contains(TREASURE), "{}: it can be read", attempt.what);
-        ensure!(!visible(&bob)?.contains("YnVyaWVkLWF0LXNlYQ"), "{}: it can be read", attempt.what);
+        let all = visible(&bob)?;
+        let is_read = TREASURES.iter().any(|treasure| all.contains(treasure));
+        ensure!(!is_read, "{}: it can be read", attempt.what);
         // The administrator has the last word about what is theirs, and the next attempt begins anew.
         setting.apply("theirs", &theirs)?;
         setting.await_ready("theirs")?;
     }
 
+    try_paths(&setting, &bob, &before, &theirs).await?;
+
     // Paused, and then not.
     bob.ok(&["patch", &dmd("b25"), "--type=merge", "-p", r#"{"spec":{"paused":false}}"#])?;
     setting.await_refusal("b25", "Authorized", "Forbidden")?;
     assert_eq!(secrets(&setting)?, before, "unpaused");
+
+    try_to_mislead(&setting, &bob, &before).await?;
 
     // Deleting another's Deployment does not delete what oneself may not.
     bob.ok(&["delete", &dmd("theirs"), "--wait=false"])?;
@@ -239,6 +345,17 @@ fn who_may_deploy_but_has_no_rights_to_secrets_gets_none() -> Result<()> {
         !setting.read(&dmd("b1"), ".status.resources")?.contains("treasure"),
         "a status was forged"
     );
+
+    // Whoever may delete all of it takes the deletion over by a change of how it ends, and only so.
+    let other = resources(&json!([])).to_string();
+    let patch = |spec: &str| format!(r#"{{"spec":{spec}}}"#);
+    let refused = admin.run(&["patch", &dmd("theirs"), "--type=merge", "-p", &patch(&other)])?;
+    ensure!(refused.stderr.contains("while this is being deleted"), "{refused:?}");
+    assert_eq!(secrets(&setting)?, before, "changed while it was being deleted");
+    let end = patch(r#"{"timeoutSeconds":60}"#);
+    admin.ok(&["patch", &dmd("theirs"), "--type=merge", "-p", &end])?;
+    admin.ok(&["wait", "--for=delete", &dmd("theirs"), "--timeout=60s"])?;
+    ensure!(!setting.exists("secret/owned")?, "it was deleted with its Deployment");
     Ok(())
 }
 

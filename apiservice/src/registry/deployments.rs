@@ -49,11 +49,25 @@ impl Strategy for Deployments {
     }
 
     fn prepare_for_update(&self, cx: &Context<'_>, object: &mut Object, old: &Object) {
-        if requester::same_but_for_it(object, old) {
+        let is_tied = requester::goes_with_others(object, old)
+            && !old.meta.is_deleting()
+            && !requester::acts_for_others(cx.user);
+        if requester::same_but_for_it(object, old) && !is_tied {
             requester::keep(object, old);
         } else {
             requester::stamp(object, cx.user);
         }
+    }
+
+    /// Who changes what is being deleted becomes the one for whom that is done, so nobody may who could
+    /// think that something is deployed by it.
+    fn validate_update(&self, object: &Object, old: &Object) -> Vec<field::Error> {
+        let mut errors = self.validate(object);
+        if old.meta.is_deleting() && !is_about_the_end(object, old) {
+            let why = "only deletePolicy and timeoutSeconds may change while this is being deleted";
+            errors.push(field::Error::forbidden("spec", why));
+        }
+        errors
     }
 
     fn validate_status(&self, object: &Object, _: &Object) -> Vec<field::Error> {
@@ -108,6 +122,15 @@ impl Strategy for Deployments {
 /// The spec of an object that its schema has proven.
 fn spec(object: &Object) -> Result<Spec, serde_json::Error> {
     serde_json::from_str(object.fields.get("spec").unwrap_or("{}"))
+}
+
+/// Whether two objects want the same, but for how it ends and for whom.
+fn is_about_the_end(object: &Object, old: &Object) -> bool {
+    let rest = |object: &Object| {
+        let Spec { delete_policy, timeout_seconds, requester, .. } = Spec::default();
+        spec(object).ok().map(|spec| Spec { delete_policy, timeout_seconds, requester, ..spec })
+    };
+    rest(object) == rest(old)
 }
 
 /// Everything that is wrong with what is wanted.

@@ -8,7 +8,9 @@ use deployer::types::Requester;
 use serde_json::Value;
 
 /// Who deletes what others have made, in the course of things: what they delete is done for those.
-const IN_THE_COURSE_OF_THINGS: [&str; 2] = [
+const IN_THE_COURSE_OF_THINGS: [&str; 3] = [
+    // All controllers in one, where they have no accounts of their own.
+    "system:kube-controller-manager",
     "system:serviceaccount:kube-system:namespace-controller",
     "system:serviceaccount:kube-system:generic-garbage-collector",
 ];
@@ -39,6 +41,12 @@ pub(super) fn keep(object: &mut Object, old: &Object) {
 /// Whether a user deletes what others have made, in the course of things.
 pub(super) fn acts_for_others(user: &User) -> bool {
     IN_THE_COURSE_OF_THINGS.contains(&user.name.as_str())
+}
+
+/// Whether an object goes with others than before. Whoever decides with what it goes decides when it is
+/// deleted, as whose requester the garbage collector then deletes it.
+pub(super) fn goes_with_others(object: &Object, old: &Object) -> bool {
+    object.meta.owner_references != old.meta.owner_references
 }
 
 /// Whether two objects want the same, whoever wants it.

@@ -1,5 +1,5 @@
 use apiserver::authn::User;
-use apiserver::meta::ObjectMeta;
+use apiserver::meta::{ObjectMeta, OwnerReference, Time};
 use apiserver::object::Fields;
 use apiserver::schema::{self, Limits};
 use jiff::Timestamp;
@@ -72,6 +72,45 @@ fn who_deletes_is_who_has_to_be_allowed_to_but_for_those_who_delete_for_others()
         deleted_by("system:serviceaccount:demo:namespace-controller"),
         "system:serviceaccount:demo:namespace-controller"
     );
+    assert_eq!(deleted_by("system:kube-controller-manager"), "ann");
+}
+
+/// For whom a Deployment of Ann's is carried out after somebody has changed it.
+fn requester_after(name: &str, change: impl FnOnce(&mut Object)) -> String {
+    let old = object(r#"{"configuration":"a","requester":{"username":"ann"}}"#);
+    let (mut new, user) = (old.clone(), User { name: name.to_owned(), ..User::default() });
+    change(&mut new);
+    let cx = Context::of(&user, "demo", "web", Timestamp::UNIX_EPOCH);
+    Deployments.prepare_for_update(&cx, &mut new, &old);
+    spec(&new).unwrap().requester.username
+}
+
+#[test]
+fn who_has_the_collector_delete_is_who_has_to_be_allowed_to() {
+    let tie = |object: &mut Object| object.meta.owner_references.push(OwnerReference::default());
+    assert_eq!(requester_after("bob", tie), "bob");
+    let collector = "system:serviceaccount:kube-system:generic-garbage-collector";
+    assert_eq!(requester_after(collector, tie), "ann");
+    let label = |object: &mut Object| _ = object.meta.labels.insert("a".into(), "b".into());
+    assert_eq!(requester_after("bob", label), "ann");
+}
+
+#[test]
+fn what_is_being_deleted_is_given_nothing_else_to_do() {
+    let changed = |deleting: bool, spec: &str| {
+        let mut old = object(r#"{"configuration":"a: b","requester":{"username":"bob"}}"#);
+        old.meta.deletion_timestamp = deleting.then(|| Time::at(Timestamp::UNIX_EPOCH));
+        let mut new = object(spec);
+        new.meta = old.meta.clone();
+        let wrong = Deployments.validate_update(&new, &old);
+        wrong.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let other = r#"{"configuration":"a: c"}"#;
+    assert_eq!(changed(false, other), [""; 0]);
+    let why = "spec: Forbidden: only deletePolicy and timeoutSeconds may change while this is being deleted";
+    assert_eq!(changed(true, other), [why]);
+    let end = r#"{"configuration":"a: b","deletePolicy":"Abandon","timeoutSeconds":5}"#;
+    assert_eq!(changed(true, end), [""; 0]);
 }
 
 #[test]

@@ -77,6 +77,15 @@ fn a_deployment_keeps_to_the_files_that_were_fetched_until_it_wants_others() -> 
     setting.await_ready("other")?;
     assert_eq!(setting.read("configmap/other", ".data.edition")?, "second");
 
+    // Whoever calls itself another one does not get what was fetched for that.
+    library.put("notes/note/v1.0.1/note.jinja", "broken: {{");
+    let mut thief: Value = serde_json::from_str(&deployment("thief", &spec("one")))?;
+    thief["metadata"]["uid"] = json!(setting.read(&dmd("note"), ".metadata.uid")?);
+    let manifest = setting.read(&dmd("note"), ".status.deployed")?;
+    thief["status"] = json!({ "manifest": manifest, "deployed": manifest });
+    let refused = setting.kubectl.refused(&["create", "-f", "-"], &thief.to_string())?;
+    ensure!(refused.contains("TemplateSyntaxError"), "{refused}");
+
     // Types are known by what was fetched, on every level.
     let types = ["get", "types", "--field-selector", &format!("type={TYPE}"), "-o", "json"];
     let types: Value = serde_json::from_str(&setting.kubectl.ok(&types)?)?;

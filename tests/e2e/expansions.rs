@@ -180,7 +180,12 @@ fn explain_describes_what_goes_in_and_what_comes_out() -> Result<()> {
         assert!(fields.contains(field), "{field} is not in {fields}");
     }
     let listed = kubectl.ok(&["api-resources", "--api-group=dm.formwork.dev", "-o", "wide"])?;
-    let row: Vec<_> = listed.lines().nth(1).unwrap_or_default().split_whitespace().collect();
+    let row: Vec<_> = listed
+        .lines()
+        .find(|line| line.starts_with("expansions"))
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
     let want = ["expansions", "dm.formwork.dev/v1alpha1", "true", "Expansion", "create"];
     assert_eq!(row, want, "{listed}");
     Ok(())

@@ -104,7 +104,12 @@ fn kubectl_knows_the_resource_by_the_documents_of_the_cluster() -> Result<()> {
     let tenant = Tenant::new()?;
     let kubectl = &tenant.administrator;
     let listed = kubectl.ok(&["api-resources", "--api-group=dm.formwork.dev", "-o", "wide"])?;
-    let row: Vec<_> = listed.lines().nth(1).unwrap_or_default().split_whitespace().collect();
+    let row: Vec<_> = listed
+        .lines()
+        .find(|line| line.starts_with("expansions"))
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
     let want = ["expansions", "dm.formwork.dev/v1alpha1", "true", "Expansion", "create"];
     assert_eq!(row, want, "{listed}");
     // The aggregator asks for our documents by and by.

@@ -4,8 +4,7 @@ use futures::FutureExt as _;
 
 use crate::authorize::Authorized;
 use crate::changes::changes;
-use crate::pass::Act;
-use crate::pass::{Next, PERIOD, Pass, Step};
+use crate::pass::{Act, Next, PERIOD, Pass, Step};
 use crate::plan::{Of, Reference};
 use crate::readiness::{Readiness, readiness};
 use crate::together::together;

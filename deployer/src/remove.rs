@@ -3,7 +3,7 @@
 //!
 //! The user who deletes is the one who has to be allowed to. A namespace that is about to go does not
 //! wait for that: what is in it goes with it, and what the user may not delete elsewhere is left where
-//! it is, with an Event that says so, and so does, after a while, what cannot be deleted for any reason.
+//! it is, with an Event that says so, and after a while so is what cannot be deleted for another reason.
 
 use std::collections::BTreeSet;
 

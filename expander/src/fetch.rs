@@ -2,10 +2,13 @@
 
 mod address;
 mod client;
+mod counted;
+mod entry;
 mod hosts;
 mod locked;
+mod offered;
+mod places;
 mod registries;
-mod registry;
 mod url;
 mod version;
 mod web;
@@ -15,7 +18,9 @@ use std::pin::Pin;
 use expansion::{Imports, Wanted};
 
 pub use self::locked::Locked;
+pub use self::offered::Offered;
 pub use self::registries::{Credential, Finding, Place, Registries, Registry, within};
+pub use self::version::Version;
 pub use self::web::{Access, AccessError, Among, Web};
 
 /// A future in a box, because expansions take whatever fetches.

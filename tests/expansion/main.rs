@@ -8,6 +8,7 @@ mod collect;
 mod differences;
 mod drive;
 mod judge;
+mod offered;
 mod registries;
 
 use std::path::Path;

@@ -179,7 +179,7 @@ impl Registries for Only {
 }
 
 fn only(prefix: &str, versioned: bool, place: Place) -> Only {
-    Only(Registry { prefix: prefix.to_owned(), versioned, place })
+    Only(Registry { prefix: prefix.to_owned(), versioned, collections: true, place })
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! Repositories that are served on loopback as GitHub's contents API does: folders are listed, files come as their text
-//! or in base64, and a private repository is not there for strangers.
+//! Repositories that are served on loopback as GitHub's API does: folders are listed, files come as their text or in
+//! base64, the tree of all files at once, and a private repository is not there for strangers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,24 @@ use serde_json::{Value, json};
 
 use crate::files::{Answer, Asked, Files};
 
+/// Where GitHub names an object of git.
+const SHA: &str = "0000000000000000000000000000000000000000";
+
 /// A repository. Clones are the same one.
 #[derive(Clone, Debug, Default)]
 pub struct Repository {
     files: Arc<Mutex<BTreeMap<String, String>>>,
     token: Option<String>,
+    limits: Limits,
+}
+
+/// What keeps GitHub from answering in full.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limits {
+    /// Whether there are more files than one list of all has.
+    truncated: bool,
+    /// Whether no requests are left.
+    exhausted: bool,
 }
 
 impl Repository {
@@ -42,6 +55,44 @@ impl Repository {
     pub fn private(mut self, token: &str) -> Self {
         self.token = Some(token.to_owned());
         self
+    }
+
+    /// The same, of which only a part is listed at once.
+    #[must_use]
+    pub fn truncated(mut self) -> Self {
+        self.limits.truncated = true;
+        self
+    }
+
+    /// The same, for somebody who has asked too often.
+    #[must_use]
+    pub fn exhausted(mut self) -> Self {
+        self.limits.exhausted = true;
+        self
+    }
+
+    /// All that is in it, as the tree of a commit.
+    fn tree(&self) -> Value {
+        let files = self.files();
+        let folders =
+            files.keys().flat_map(|path| path.match_indices('/').map(|(at, _)| &path[..at]));
+        let mut nodes: BTreeMap<&str, Value> = BTreeMap::new();
+        for path in folders {
+            nodes.insert(
+                path,
+                json!({ "path": path, "mode": "040000", "type": "tree", "sha": SHA }),
+            );
+        }
+        for (path, text) in files.iter() {
+            nodes.insert(
+                path,
+                json!({
+                    "path": path, "mode": "100644", "type": "blob", "sha": SHA, "size": text.len(),
+                }),
+            );
+        }
+        let nodes = Value::from_iter(nodes.into_values());
+        json!({ "sha": SHA, "tree": nodes, "truncated": self.limits.truncated })
     }
 
     /// What stands directly in a folder: names, and whether they are folders.
@@ -76,11 +127,11 @@ fn answer(repositories: &BTreeMap<String, Repository>, asked: &Asked) -> Answer 
     if header("user-agent").is_none() {
         return ("403 Forbidden", "Request forbidden by administrative rules.".to_owned());
     }
-    let path = asked.path.split('?').next().unwrap_or_default();
-    let place = path.strip_prefix("/repos/").and_then(|rest| rest.split_once("/contents"));
-    let Some((name, path)) = place else { return missing() };
-    let path = path.trim_matches('/');
-    let Some(repository) = repositories.get(name) else { return missing() };
+    let (path, query) = asked.path.split_once('?').unwrap_or((&asked.path, ""));
+    let mut parts = path.strip_prefix("/repos/").unwrap_or_default().splitn(3, '/');
+    let name = format!("{}/{}", parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let place = parts.next().unwrap_or_default();
+    let Some(repository) = repositories.get(&name) else { return missing() };
     let token = header("authorization").and_then(|it| it.strip_prefix("Bearer "));
     match (&repository.token, token) {
         (Some(_), None) => return missing(),
@@ -89,6 +140,18 @@ fn answer(repositories: &BTreeMap<String, Repository>, asked: &Asked) -> Answer 
         }
         _ => {}
     }
+    if repository.limits.exhausted {
+        let why = json!({ "message": "API rate limit exceeded for 127.0.0.1." });
+        return (
+            "403 Forbidden\r\nx-ratelimit-limit: 60\r\nx-ratelimit-remaining: 0",
+            why.to_string(),
+        );
+    }
+    if let ("git/trees/HEAD", "recursive=1") = (place, query) {
+        return ("200 OK", repository.tree().to_string());
+    }
+    let Some(path) = place.strip_prefix("contents") else { return missing() };
+    let path = path.trim_matches('/');
     if let Some(text) = repository.files().get(path) {
         let raw = header("accept").is_some_and(|accept| accept.contains("raw"));
         return ("200 OK", if raw { text.clone() } else { file(path, text).to_string() });

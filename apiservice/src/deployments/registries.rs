@@ -54,8 +54,12 @@ impl<'a> Known<'a> {
             (None, Some(reference)) => Place::GitHub(Some(self.credential(reference).await?)),
             (None, None) => Place::GitHub(None),
         };
-        let prefix = spec.prefix().to_owned();
-        Ok(Registry { prefix, versioned: spec.is_versioned(), place })
+        Ok(Registry {
+            prefix: spec.prefix().to_owned(),
+            versioned: spec.is_versioned(),
+            collections: spec.has_collections(),
+            place,
+        })
     }
 
     async fn files(&self, reference: &Reference) -> Result<Place, String> {
@@ -114,12 +118,10 @@ impl Registries for Known<'_> {
     fn of<'a>(&'a self, name: &'a str) -> Finding<'a> {
         Box::pin(async move {
             let fits = self.all.iter().filter(|spec| within(name, spec.prefix()).is_some());
-            let Some(spec) = fits.max_by_key(|spec| spec.prefix().len()) else { return Ok(None) };
-            let in_collection = within(name, spec.prefix()).is_some_and(|it| it.contains('/'));
-            if in_collection && !spec.has_collections() {
-                return Err("its registry has no collections".to_owned());
+            match fits.max_by_key(|spec| spec.prefix().len()) {
+                Some(spec) => self.ready(spec).await.map(Some),
+                None => Ok(None),
             }
-            self.ready(spec).await.map(Some)
         })
     }
 }

@@ -30,6 +30,8 @@ use super::url;
 
 /// How long one file may be.
 pub(crate) const SIZE: usize = 1 << 20;
+/// How long a list of all files of a repository may be. GitHub ends one at 7 MB.
+const TREE: usize = 8 << 20;
 /// How long one file may take.
 const TIME: Duration = Duration::from_secs(10);
 /// How often a server may say that the file is elsewhere.
@@ -46,6 +48,32 @@ pub(crate) enum Form {
     Raw,
     /// The entries of a folder, from GitHub's API.
     Listing,
+    /// The entries of a repository, from GitHub's API.
+    Tree,
+}
+
+impl Form {
+    fn accept(self) -> &'static str {
+        match self {
+            Self::File => "*/*",
+            Self::Raw => "application/vnd.github.raw+json",
+            Self::Listing | Self::Tree => "application/vnd.github+json",
+        }
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Self::File | Self::Raw | Self::Listing => SIZE,
+            Self::Tree => TREE,
+        }
+    }
+}
+
+/// How something is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask<'a> {
+    pub(crate) form: Form,
+    pub(crate) credential: Option<&'a Credential>,
 }
 
 /// Gets files from hosts that are allowed.
@@ -95,34 +123,24 @@ impl Client {
     }
 
     /// The text of a file; `None` when there is none.
-    pub(crate) async fn get(
-        &self,
-        url: &Uri,
-        form: Form,
-        credential: Option<&Credential>,
-    ) -> Result<Option<String>, String> {
-        let work = self.follow(url, form, credential);
+    pub(crate) async fn get(&self, url: &Uri, ask: Ask<'_>) -> Result<Option<String>, String> {
+        let work = self.follow(url, ask);
         let late = |_| format!("it took longer than {} seconds", TIME.as_secs());
         tokio::time::timeout(TIME, work).await.map_err(late)?
     }
 
-    async fn follow(
-        &self,
-        url: &Uri,
-        form: Form,
-        credential: Option<&Credential>,
-    ) -> Result<Option<String>, String> {
+    async fn follow(&self, url: &Uri, ask: Ask<'_>) -> Result<Option<String>, String> {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS {
-            let response = self.ask(&url, form, credential).await?;
+            let response = self.ask(&url, ask).await?;
             let status = response.status();
             if status == StatusCode::NOT_FOUND {
                 return Ok(None);
             }
             if !status.is_redirection() {
                 return match status {
-                    StatusCode::OK => text(response).await.map(Some),
-                    _ => Err(format!("Received status code {}", status.as_u16())),
+                    StatusCode::OK => text(response, ask.form.size()).await.map(Some),
+                    _ => Err(refusal(&response, ask.credential.is_some())),
                 };
             }
             let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
@@ -139,18 +157,13 @@ impl Client {
     async fn ask(
         &self,
         url: &Uri,
-        form: Form,
-        credential: Option<&Credential>,
+        ask: Ask<'_>,
     ) -> Result<Response<hyper::body::Incoming>, String> {
         self.allowed(url)?;
-        let accept = match form {
-            Form::File => "*/*",
-            Form::Raw => "application/vnd.github.raw+json",
-            Form::Listing => "application/vnd.github+json",
-        };
-        let mut request =
-            Request::get(url.clone()).header(USER_AGENT, "formwork").header(ACCEPT, accept);
-        if let Some(credential) = credential {
+        let mut request = Request::get(url.clone())
+            .header(USER_AGENT, "formwork")
+            .header(ACCEPT, ask.form.accept());
+        if let Some(credential) = ask.credential {
             request = request.header(AUTHORIZATION, credential.value());
         }
         let request = request.body(Empty::new()).map_err(|_| "it has no proper URL".to_owned())?;
@@ -175,16 +188,35 @@ impl Client {
 
 const INSIDE: &str = "its host has a private address, from which templates are not allowed here";
 
-async fn text(response: Response<hyper::body::Incoming>) -> Result<String, String> {
-    let body = Limited::new(response.into_body(), SIZE).collect().await.map_err(|error| {
+async fn text(response: Response<hyper::body::Incoming>, size: usize) -> Result<String, String> {
+    let body = Limited::new(response.into_body(), size).collect().await.map_err(|error| {
         if error.is::<LengthLimitError>() {
-            format!("it is longer than {SIZE} bytes")
+            format!("it is longer than {size} bytes")
         } else {
             cause(error.as_ref())
         }
     })?;
     let text = String::from_utf8(body.to_bytes().into());
     text.map_err(|_| "it is not UTF-8".to_owned())
+}
+
+/// What an answer says that is neither a file nor that there is none.
+///
+/// GitHub refuses whoever has asked too often in an hour with 403 or 429, and says of both how many requests are left.
+fn refusal<B>(response: &Response<B>, has_credential: bool) -> String {
+    let code = response.status().as_u16();
+    let left = response.headers().get("x-ratelimit-remaining");
+    let why = match (code, has_credential) {
+        (403 | 429, _) if left.is_some_and(|left| left == "0") => {
+            ": the limit of requests is used up for now"
+        }
+        (429, _) => ": it is asked too often",
+        (401, true) => ": the credential is not accepted",
+        (403, true) => ": the credential does not allow it",
+        (401 | 403, false) => ": it is not for everybody",
+        _ => "",
+    };
+    format!("Received status code {code}{why}")
 }
 
 /// What an error comes from in the end: the outer ones only say that something was tried.
@@ -219,5 +251,33 @@ impl Service<Name> for Guard {
             let all: Vec<SocketAddr> = all.collect();
             if all.is_empty() { Err(io::Error::other(INSIDE)) } else { Ok(all.into_iter()) }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_refused_is_told_why() {
+        let told = |code: u16, left: Option<&str>, has_credential| {
+            let mut response = Response::builder().status(code);
+            if let Some(left) = left {
+                response = response.header("x-ratelimit-remaining", left);
+            }
+            refusal(&response.body(()).unwrap(), has_credential)
+        };
+        for (code, left, has_credential, want) in [
+            (403, Some("0"), true, "403: the limit of requests is used up for now"),
+            (429, Some("0"), false, "429: the limit of requests is used up for now"),
+            (429, None, true, "429: it is asked too often"),
+            (401, Some("59"), true, "401: the credential is not accepted"),
+            (401, None, false, "401: it is not for everybody"),
+            (403, Some("59"), true, "403: the credential does not allow it"),
+            (403, None, false, "403: it is not for everybody"),
+            (500, Some("0"), true, "500"),
+        ] {
+            assert_eq!(told(code, left, has_credential), format!("Received status code {want}"));
+        }
     }
 }

@@ -10,8 +10,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 
-use super::version;
-
 /// A registry, ready to be asked.
 #[derive(Clone, Debug)]
 pub struct Registry {
@@ -19,6 +17,8 @@ pub struct Registry {
     pub prefix: String,
     /// Whether its templates have versions.
     pub versioned: bool,
+    /// Whether they may stand in collections.
+    pub collections: bool,
     /// Where its templates are.
     pub place: Place,
 }
@@ -86,79 +86,6 @@ pub fn within<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     name.strip_prefix(prefix)?.strip_prefix('/')
 }
 
-/// A template of a registry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry<'a> {
-    pub(crate) collection: Option<&'a str>,
-    pub(crate) template: &'a str,
-    pub(crate) version: Option<&'a str>,
-}
-
-impl<'a> Entry<'a> {
-    /// Reads what stands behind a prefix.
-    pub(crate) fn parse(rest: &'a str) -> Option<Self> {
-        let (path, version) = rest.split_once(':').map_or((rest, None), |(a, b)| (a, Some(b)));
-        let (collection, template) = match path.split_once('/') {
-            Some((collection, template)) => (Some(collection), template),
-            None => (None, path),
-        };
-        let parts = [Some(template), collection, version];
-        let well = parts.into_iter().flatten().all(is_name);
-        well.then_some(Self { collection, template, version })
-    }
-}
-
-/// One part of a type. It becomes part of a URL, so that only what means itself there is a name.
-pub(crate) fn is_name(name: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    !name.is_empty() && name.bytes().all(plain) && !name.bytes().all(|byte| byte == b'.')
-}
-
-/// What is said where no version fits.
-pub(crate) fn unversioned(version: Option<&str>) -> String {
-    match version {
-        Some(version) => format!("the registry has no version {version} of it"),
-        None => "the registry has no version of it".to_owned(),
-    }
-}
-
-/// The file among these that a template is.
-pub(crate) fn file_of<'a>(
-    files: &'a BTreeMap<String, String>,
-    entry: &Entry<'_>,
-    versioned: bool,
-) -> Result<&'a str, String> {
-    let Entry { collection, template, version } = *entry;
-    let before = collection.map(|it| format!("{it}.{template}"));
-    let before = before.as_deref().unwrap_or(template);
-    let suffixes = [".py", ".jinja"];
-    if !versioned {
-        if version.is_some() {
-            return Err("its registry has no versions".to_owned());
-        }
-        let names = suffixes.map(|suffix| format!("{before}{suffix}"));
-        let found = names.iter().find_map(|name| files.get_key_value(name));
-        return found
-            .map(|(name, _)| name.as_str())
-            .ok_or_else(|| "the registry does not have it".to_owned());
-    }
-    let version_in = |name: &'a String| {
-        let rest = name.strip_prefix(before)?.strip_prefix('.')?;
-        let version = suffixes.iter().find_map(|suffix| rest.strip_suffix(suffix))?;
-        Some((version, name))
-    };
-    let versions: Vec<(&str, &String)> = files.keys().filter_map(version_in).collect();
-    let spelled: Vec<&str> = versions.iter().map(|(version, _)| *version).collect();
-    let chosen = version::choose(version, &spelled).ok_or_else(|| match spelled.as_slice() {
-        [] => "the registry does not have it".to_owned(),
-        _ => unversioned(version),
-    })?;
-    // Python goes before Jinja, as on GitHub.
-    let mut of_it = versions.iter().filter(|(version, _)| *version == chosen);
-    let found = of_it.clone().find(|(_, name)| name.ends_with(".py")).or_else(|| of_it.next());
-    found.map(|(_, name)| name.as_str()).ok_or_else(|| unversioned(version))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,40 +98,6 @@ mod tests {
         for other in ["h.example/library/t", "h.example/lib", "https://x/h.example/lib/t"] {
             assert_eq!(within(other, prefix), None, "{other}");
         }
-    }
-
-    #[test]
-    fn files_stand_for_templates_and_versions_by_their_names() {
-        let names = [
-            "redis.v1.jinja",
-            "redis.v1.0.2.jinja",
-            "redis.v1.0.2.jinja.schema",
-            "redis.v1.1.py",
-            "redis.v1.1.jinja",
-            "storage.redis.v2.py",
-            "my.app.v3.py",
-            "redis.latest.jinja",
-            "plain.py",
-        ];
-        let files = names.map(|name| (name.to_owned(), String::new())).into();
-        let found = |rest: &str| file_of(&files, &Entry::parse(rest).unwrap(), true);
-        for (rest, want) in [
-            ("redis:v1", Ok("redis.v1.0.2.jinja")),
-            ("redis:1.1", Ok("redis.v1.1.py")),
-            ("redis:latest", Ok("redis.latest.jinja")),
-            ("redis", Ok("redis.v1.1.py")),
-            ("redis:v2", Err("the registry has no version v2 of it".to_owned())),
-            ("storage/redis:v2", Ok("storage.redis.v2.py")),
-            ("my.app:v3", Ok("my.app.v3.py")),
-            ("none:v1", Err("the registry does not have it".to_owned())),
-            ("plain", Err("the registry does not have it".to_owned())),
-        ] {
-            assert_eq!(found(rest), want, "{rest}");
-        }
-        let plain = |rest: &str| file_of(&files, &Entry::parse(rest).unwrap(), false);
-        assert_eq!(plain("plain"), Ok("plain.py"));
-        assert_eq!(plain("plain:v1"), Err("its registry has no versions".to_owned()));
-        assert_eq!(plain("redis"), Err("the registry does not have it".to_owned()));
     }
 
     #[test]

@@ -3,17 +3,20 @@
 //! A part that is left out is zero. A reference means the highest PATCH of its MAJOR and MINOR: bugs are mended there, and
 //! nothing else changes. That is what Deployment Manager's document promised.
 
-/// MAJOR, MINOR and PATCH.
+/// A version of a template: MAJOR, MINOR and PATCH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version {
-    major: u64,
-    minor: u64,
-    patch: u64,
+pub struct Version {
+    /// What changes when templates that use it have to.
+    pub major: u64,
+    /// What changes when something is added.
+    pub minor: u64,
+    /// What changes when a bug is mended.
+    pub patch: u64,
 }
 
 impl Version {
     /// Reads a version; the `v` may be missing.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut parts = [0; 3];
         let mut places = parts.iter_mut();
         for part in text.strip_prefix('v').unwrap_or(text).split('.') {

@@ -1,26 +1,25 @@
 //! Templates from elsewhere, each with its schema and with what that imports.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use expansion::imports::{Declared, declared};
 use expansion::{Import, Imports, Wanted, printable};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use http::Uri;
 use rustls::pki_types::CertificateDer;
 
-use super::client::{Client, Form};
+use super::client::Client;
+use super::counted::Counted;
+use super::entry::Entry;
 use super::hosts::Hosts;
-use super::registries::{self, Credential, Entry, Place, Registries, Registry};
-use super::registry::{self, Registered};
+use super::offered::Offered;
+use super::places::{self, File, GitHub, Opened, PREFIX};
+use super::registries::{self, Registries, Registry};
 use super::{Fetch, FetchError, Fetching, url};
 
 /// How many files may be fetched at once, which is Deployment Manager's limit.
 const FILES: usize = 100;
-/// How many bytes they may have together.
-const BYTES: usize = 16 << 20;
 /// How long all of it may take.
 const TIME: Duration = Duration::from_secs(60);
 /// How many characters of a message are shown.
@@ -78,59 +77,26 @@ pub struct Among<'a> {
 }
 
 /// A file that is to be fetched.
-#[derive(Clone, Debug)]
 struct Item {
     /// Under which name it is imported.
     name: String,
     source: Source,
-    /// The registry that a file belongs to which is not wanted by its type.
-    registry: Option<Arc<Registry>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 enum Source {
     /// A type of a registry, or a URL.
     Type(String),
-    Url(Uri),
-    /// A file of a registry that is nothing but files.
-    File(String),
+    File(File),
 }
 
-/// Where a file was found, and the registry that it belongs to, if that is somebody's own.
-struct Found {
-    at: At,
-    registry: Option<Arc<Registry>>,
-}
-
-enum At {
-    Url(Uri),
-    File(String),
-}
-
-impl Found {
-    fn credential(&self) -> Option<&Credential> {
-        match &self.registry.as_ref()?.place {
-            Place::GitHub(credential) => credential.as_ref(),
-            Place::Files { .. } => None,
-        }
-    }
-
-    /// The file beside this one that has its name and `.schema`.
-    fn schema(&self) -> Option<Self> {
-        let at = match &self.at {
-            At::Url(url) => At::Url(url::schema(url)?),
-            At::File(name) => At::File(format!("{name}.schema")),
-        };
-        Some(Self { at, registry: self.registry.clone() })
-    }
-
-    fn is_template(&self) -> bool {
-        let path = match &self.at {
-            At::Url(url) => url.path(),
-            At::File(name) => name,
-        };
-        path.ends_with(".py") || path.ends_with(".jinja")
-    }
+/// One collection of files: what is known while it goes on.
+struct Collecting<'a> {
+    web: &'a Web,
+    client: Counted<'a>,
+    registries: Option<&'a dyn Registries>,
+    /// Registries that were asked, by prefix: what one has said once counts for all of it.
+    opened: Mutex<BTreeMap<String, Opened>>,
 }
 
 impl Web {
@@ -155,19 +121,71 @@ impl Web {
         Among { web: self, registries }
     }
 
-    async fn collect(
+    /// All templates of a registry, in the order of their collections, names and versions.
+    ///
+    /// # Errors
+    /// One sentence: when the registry cannot be asked, does not list all it has, or takes longer than a minute.
+    pub async fn offered(&self, registry: &Registry) -> Result<Vec<Offered>, String> {
+        let asking = Collecting::new(self, None);
+        let collections = registry.collections;
+        let all = async {
+            let opened = asking.open(registry.clone())?;
+            opened.offered(&asking.client, collections).await
+        };
+        let all = in_time(all).await.flatten().map_err(sentence)?;
+        Ok(all.into_iter().filter(|it| collections || it.collection.is_none()).collect())
+    }
+
+    /// Where the files of one template are, for people: the template's and, if there is one, its schema's. `rest` is what a
+    /// type says behind the registry's prefix, `[COLLECTION/]TEMPLATE[:VERSION]`.
+    ///
+    /// # Errors
+    /// One sentence: when there is no such template, or as [`Web::offered`].
+    pub async fn located(&self, registry: &Registry, rest: &str) -> Result<Vec<String>, String> {
+        let asking = Collecting::new(self, None);
+        let all = async {
+            let file = asking.find_in(rest, registry.clone()).await?;
+            let mut all = vec![file.shown()];
+            if let Some(schema) = file.schema()
+                && asking.text(&schema).await?.is_some()
+            {
+                all.push(schema.shown());
+            }
+            Ok(all)
+        };
+        in_time(all).await.flatten().map_err(sentence)
+    }
+
+    fn github(&self) -> Result<&str, String> {
+        let refused = || "templates from https://github.com are not allowed here".to_owned();
+        self.github.as_deref().ok_or_else(refused)
+    }
+
+    async fn fetched(
         &self,
         wanted: &[Wanted],
         registries: Option<&dyn Registries>,
     ) -> Result<Imports, FetchError> {
+        let first = wanted.first().map_or("", |wanted| &wanted.name);
+        let collected = in_time(Collecting::new(self, registries).collect(wanted)).await;
+        collected.unwrap_or_else(|late| Err(failed(first, late)))
+    }
+}
+
+impl<'a> Collecting<'a> {
+    fn new(web: &'a Web, registries: Option<&'a dyn Registries>) -> Self {
+        let client = Counted::new(&web.client);
+        Self { web, client, registries, opened: Mutex::default() }
+    }
+
+    async fn collect(&self, wanted: &[Wanted]) -> Result<Imports, FetchError> {
         let item = |Wanted { name }: &Wanted| Item {
             name: name.clone(),
             source: Source::Type(name.clone()),
-            registry: None,
         };
         let mut next: Vec<Item> = wanted.iter().map(item).collect();
         let mut known: BTreeMap<String, Source> = BTreeMap::new();
-        let (mut imports, bytes) = (Imports::new(), AtomicUsize::new(0));
+        let mut imports = Imports::new();
         while !next.is_empty() {
             let mut new = Vec::new();
             for item in next {
@@ -184,9 +202,7 @@ impl Web {
                 let first = wanted.first().map_or("", |wanted| &wanted.name);
                 return Err(failed(first, format!("Number of imports exceeds maximum of {FILES}")));
             }
-            let brought = stream::iter(new)
-                .map(|item| self.bring(item, registries, &bytes))
-                .buffered(AT_ONCE);
+            let brought = stream::iter(new).map(|item| self.bring(item)).buffered(AT_ONCE);
             let brought: Vec<(Imports, Vec<Item>)> = brought.try_collect().await?;
             next = Vec::new();
             for (files, needed) in brought {
@@ -198,188 +214,130 @@ impl Web {
     }
 
     /// Fetches a file and its schema, and says what that needs.
-    async fn bring(
-        &self,
-        item: Item,
-        registries: Option<&dyn Registries>,
-        bytes: &AtomicUsize,
-    ) -> Result<(Imports, Vec<Item>), FetchError> {
-        let Item { name, source, registry } = item;
+    async fn bring(&self, item: Item) -> Result<(Imports, Vec<Item>), FetchError> {
+        let Item { name, source } = item;
         let wrong = |message| failed(&name, message);
-        let found = match source {
-            Source::Url(url) => Found { at: At::Url(url), registry },
-            Source::File(file) => Found { at: At::File(file), registry },
-            Source::Type(kind) => self.find(&kind, registries).await.map_err(wrong)?,
+        let file = match source {
+            Source::File(file) => file,
+            Source::Type(kind) => self.find(&kind).await.map_err(wrong)?,
         };
         let mut imports = Imports::new();
-        let path = self.shown(&found);
-        let content = self.text(&found, bytes).await.map_err(wrong)?;
+        let path = file.shown();
+        let content = self.text(&file).await.map_err(wrong)?;
         let content = content
             .ok_or_else(|| wrong(format!("Received status code 404 attempting to fetch {path}")))?;
         imports.insert(name.clone(), Import { path, content: content.into() });
-        let beside = found.schema().filter(|_| found.is_template());
+        let beside = file.schema().filter(|_| file.is_template());
         let Some(beside) = beside else { return Ok((imports, Vec::new())) };
         let schema_name = format!("{name}.schema");
         let wrong = |message| failed(&schema_name, message);
-        let Some(schema) = self.text(&beside, bytes).await.map_err(wrong)? else {
+        let Some(schema) = self.text(&beside).await.map_err(wrong)? else {
             return Ok((imports, Vec::new()));
         };
         let needed = declared(&schema)
             .into_iter()
-            .map(|import| self.needed(&found, import?))
+            .map(|import| self.needed(&file, import?))
             .collect::<Result<_, _>>()
             .map_err(wrong)?;
-        let import = Import { path: self.shown(&beside), content: schema.into() };
+        let import = Import { path: beside.shown(), content: schema.into() };
         imports.insert(schema_name.clone(), import);
         Ok((imports, needed))
     }
 
     /// A file that the schema of another one imports.
-    fn needed(&self, by: &Found, import: Declared) -> Result<Item, String> {
+    fn needed(&self, by: &File, import: Declared) -> Result<Item, String> {
         let Declared { path, name, line } = import;
         if path.contains(['*', '[']) {
             return Err(format!("{line}: {path} is a pattern, and folders cannot be fetched"));
         }
         let name = name.unwrap_or_else(|| path.clone());
-        if path.starts_with(registry::PREFIX) {
-            return Ok(Item { name, source: Source::Type(path), registry: None });
+        if path.starts_with(PREFIX) {
+            return Ok(Item { name, source: Source::Type(path) });
         }
-        let is_url = path.starts_with("https://") || path.starts_with("http://");
-        let At::Url(url) = &by.at else {
-            let source = if is_url { Source::Type(path) } else { Source::File(path) };
-            return Ok(Item { name, source, registry: by.registry.clone() });
+        let leads = by.import(&path);
+        let leads =
+            leads.ok_or_else(|| format!("{line}: {path} is no path from {}", by.shown()))?;
+        let source = match leads {
+            places::Import::Own(file) => Source::File(file),
+            places::Import::Url(url) => Source::File(File::at(url, self.web.github.as_deref())),
+            places::Import::Type(kind) => Source::Type(kind),
         };
-        let joined = url::join(url, &path).filter(|joined| self.stays(url, joined));
-        let joined =
-            joined.ok_or_else(|| format!("{line}: {path} is no path from {}", self.shown(by)))?;
-        // A credential goes nowhere but to the files of its registry.
-        let own = self.registered(url).is_some() && self.registered(&joined).is_some();
-        let registry = by.registry.clone().filter(|_| own);
-        Ok(Item { name, source: Source::Url(joined), registry })
+        Ok(Item { name, source })
     }
 
     /// Where a type is found.
-    async fn find(&self, kind: &str, registries: Option<&dyn Registries>) -> Result<Found, String> {
-        let registry = match registries {
+    async fn find(&self, kind: &str) -> Result<File, String> {
+        let registry = match self.registries {
             Some(registries) => registries.of(kind).await?,
             None => None,
         };
         if let Some(registry) = registry {
-            return self.find_in(kind, registry).await;
+            let rest = registries::within(kind, &registry.prefix).unwrap_or_default();
+            return self.find_in(rest, registry).await;
         }
-        let at = if kind.starts_with(registry::PREFIX) {
-            Registered::parse(kind)?.find(&self.client, self.github()?, None).await?
-        } else if kind.starts_with("gs://") {
+        if kind.starts_with(PREFIX) {
+            let (registry, entry) = GitHub::of_type(self.web.github()?, kind)?;
+            return Opened::GitHub(Arc::new(registry)).find(&self.client, &entry).await;
+        }
+        if kind.starts_with("gs://") {
             return Err("what is in gs:// are packages of objects and no templates".to_owned());
-        } else {
-            url::absolute(kind).ok_or("is no URL of a file")?
-        };
-        Ok(Found { at: At::Url(at), registry: None })
+        }
+        let url = url::absolute(kind).ok_or("is no URL of a file")?;
+        Ok(File::at(url, self.web.github.as_deref()))
     }
 
-    async fn find_in(&self, kind: &str, registry: Registry) -> Result<Found, String> {
-        let Registry { prefix, versioned, place } = &registry;
+    async fn find_in(&self, rest: &str, registry: Registry) -> Result<File, String> {
+        let prefix = &registry.prefix;
         let malformed = || format!("is not {prefix}/[COLLECTION/]TEMPLATE[:VERSION]");
-        let rest = registries::within(kind, prefix).ok_or_else(malformed)?;
-        let at = match place {
-            Place::GitHub(credential) => {
-                let registered = Registered::within(prefix, rest, *versioned)?;
-                let credential = credential.as_ref();
-                At::Url(registered.find(&self.client, self.github()?, credential).await?)
-            }
-            Place::Files { files, .. } => {
-                let entry = Entry::parse(rest).ok_or_else(malformed)?;
-                At::File(registries::file_of(files, &entry, *versioned)?.to_owned())
-            }
-        };
-        Ok(Found { at, registry: Some(Arc::new(registry)) })
-    }
-
-    fn github(&self) -> Result<&str, String> {
-        let refused = || "templates from https://github.com are not allowed here".to_owned();
-        self.github.as_deref().ok_or_else(refused)
-    }
-
-    async fn text(&self, found: &Found, bytes: &AtomicUsize) -> Result<Option<String>, String> {
-        let text = match (&found.at, found.registry.as_ref().map(|registry| &registry.place)) {
-            (At::File(name), Some(Place::Files { files, .. })) => files.get(name).cloned(),
-            (At::File(_), _) => None,
-            (At::Url(url), _) => {
-                let form = if self.registered(url).is_some() { Form::Raw } else { Form::File };
-                let text = self.client.get(url, form, found.credential()).await;
-                text.map_err(|message| format!("{message} ({})", self.shown(found)))?
-            }
-        };
-        let more = text.as_deref().map_or(0, str::len);
-        if bytes.fetch_add(more, Ordering::Relaxed) + more > BYTES {
-            return Err(format!("with it, files of more than {BYTES} bytes are fetched"));
+        let entry = Entry::parse(rest).ok_or_else(malformed)?;
+        if entry.collection.is_some() && !registry.collections {
+            return Err("its registry has no collections".to_owned());
         }
-        Ok(text)
+        self.open(registry)?.find(&self.client, &entry).await
     }
 
-    /// A relative path in a registry leads to nothing but files of that repository.
-    fn stays(&self, from: &Uri, to: &Uri) -> bool {
-        match (self.registered(from), self.registered(to)) {
-            (Some(from), Some(to)) => from.0 == to.0 && !to.1.contains(['%', '?']),
-            (Some(_), None) => from.authority() != to.authority(),
-            (None, _) => true,
+    fn open(&self, registry: Registry) -> Result<Opened, String> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = opened.get(&registry.prefix) {
+            return Ok(before.clone());
         }
+        let prefix = registry.prefix.clone();
+        let new = Opened::of(registry, self.web.github())?;
+        opened.insert(prefix, new.clone());
+        Ok(new)
     }
 
-    /// Repository and path of a file in a registry.
-    fn registered(&self, url: &Uri) -> Option<(String, String)> {
-        let api = self.github.as_deref()?;
-        let text = url.to_string();
-        let (repository, path) = registry::contents(&text, api)?;
-        Some((repository.to_owned(), path.to_owned()))
+    async fn text(&self, file: &File) -> Result<Option<String>, String> {
+        let text = file.text(&self.client).await;
+        text.map_err(|message| format!("{message} ({})", file.shown()))
     }
+}
 
-    /// Where a file is, for people: a URL without a query, since its end says what language a template is in.
-    fn shown(&self, found: &Found) -> String {
-        let url = match &found.at {
-            At::Url(url) => url,
-            At::File(name) => {
-                return match found.registry.as_ref().map(|registry| &registry.place) {
-                    Some(Place::Files { shown, .. }) => format!("{shown}/{name}"),
-                    _ => name.clone(),
-                };
-            }
-        };
-        if let Some((repository, path)) = self.registered(url) {
-            return format!("{}{repository}/{path}", registry::PREFIX);
-        }
-        let text = url.to_string();
-        text.split_once('?').map_or_else(|| text.clone(), |(text, _)| text.to_owned())
-    }
-
-    async fn in_time(
-        &self,
-        wanted: &[Wanted],
-        registries: Option<&dyn Registries>,
-    ) -> Result<Imports, FetchError> {
-        let first = wanted.first().map_or("", |wanted| &wanted.name);
-        let late =
-            || failed(first, format!("fetching took longer than {} seconds", TIME.as_secs()));
-        let collected = tokio::time::timeout(TIME, self.collect(wanted, registries)).await;
-        collected.unwrap_or_else(|_| Err(late()))
-    }
+/// What comes of work that may not take long, or that it did.
+async fn in_time<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let late = |_| format!("fetching took longer than {} seconds", TIME.as_secs());
+    tokio::time::timeout(TIME, work).await.map_err(late)
 }
 
 impl Fetch for Web {
     fn fetch<'a>(&'a self, wanted: &'a [Wanted]) -> Fetching<'a> {
-        Box::pin(self.in_time(wanted, None))
+        Box::pin(self.fetched(wanted, None))
     }
 }
 
 impl Fetch for Among<'_> {
     fn fetch<'a>(&'a self, wanted: &'a [Wanted]) -> Fetching<'a> {
-        Box::pin(self.web.in_time(wanted, Some(self.registries)))
+        Box::pin(self.web.fetched(wanted, Some(self.registries)))
     }
 }
 
 fn failed(name: &str, message: impl AsRef<str>) -> FetchError {
-    // It may quote a schema, a header or a status line of somebody else.
-    FetchError { name: name.to_owned(), message: printable(message.as_ref(), MESSAGE).into_owned() }
+    FetchError { name: name.to_owned(), message: sentence(message) }
+}
+
+/// A message that may quote a schema, a header or a status line of somebody else.
+fn sentence(message: impl AsRef<str>) -> String {
+    printable(message.as_ref(), MESSAGE).into_owned()
 }
 
 #[cfg(test)]

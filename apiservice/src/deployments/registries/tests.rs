@@ -168,10 +168,13 @@ async fn who_may_not_read_what_a_registry_refers_to_may_not_use_it() {
 }
 
 #[tokio::test]
-async fn a_registry_of_one_level_has_no_collections() {
-    let flat = json!({ "type": "github", "url": "github.com/o/r", "format": ["onelevel"] });
-    let all = [flat];
-    assert!(found("alice", &all, "github.com/o/r/t:v1").await.is_ok());
-    let refused = found("alice", &all, "github.com/o/r/c/t:v1").await.unwrap_err();
-    assert_eq!(refused, "its registry has no collections");
+async fn a_registry_is_laid_out_as_its_format_says() {
+    let layout = async |format: Value| {
+        let spec = json!({ "type": "github", "url": "github.com/o/r", "format": format });
+        let registry = found("alice", &[spec], "github.com/o/r/t:v1").await.unwrap().unwrap();
+        (registry.versioned, registry.collections)
+    };
+    assert_eq!(layout(json!([])).await, (true, true));
+    assert_eq!(layout(json!(["unversioned"])).await, (false, true));
+    assert_eq!(layout(json!(["versioned", "onelevel"])).await, (true, false));
 }

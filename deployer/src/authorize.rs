@@ -3,7 +3,7 @@
 //! An [`Authorized`] is made here and nowhere else, and whoever changes the cluster asks for one: so
 //! nothing is changed that was not reviewed, and nothing at all if any of it may not be.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::FutureExt as _;
 
@@ -13,6 +13,8 @@ use crate::types::{CreatePolicy, DeletePolicy, Requester};
 
 /// How many refusals are told.
 const TOLD: usize = 20;
+/// Of how many objects in one place a single review is tried first.
+const MANY: usize = 3;
 
 /// What a user may do, all of it.
 pub struct Authorized {
@@ -87,6 +89,10 @@ impl Changes {
 
 /// Has all of it reviewed.
 ///
+/// A review without a name is about all objects of a resource in a namespace
+/// (`ResourceAttributes.name`: "empty means all"). Most users may do a thing to all of them or to none,
+/// so where there are many it is asked first, and one by one only who may not do it to all.
+///
 /// # Errors
 /// When the user may not do some of it; when the cluster cannot be asked.
 pub(crate) async fn authorize(
@@ -94,11 +100,25 @@ pub(crate) async fn authorize(
     user: &Requester,
     changes: Changes,
 ) -> Result<Authorized, Denied> {
-    let reviews = changes.0.iter().map(|access| cluster.review(user, access).boxed());
-    let reviews = together(reviews).await;
+    let ask = async |all: Vec<&Access>| {
+        let reviews = all.iter().map(|access| cluster.review(user, access).boxed());
+        let reviews = together(reviews).await;
+        reviews.into_iter().collect::<Result<Vec<_>, ClusterError>>()
+    };
+    let mut wholes: BTreeMap<Access, usize> = BTreeMap::new();
+    for access in &changes.0 {
+        *wholes.entry(access.to_all()).or_default() += 1;
+    }
+    wholes.retain(|_, count| *count >= MANY);
+    let answers = ask(wholes.keys().collect()).await?;
+    let allowed = wholes.keys().zip(answers).filter(|(_, answer)| answer.is_ok());
+    let allowed: BTreeSet<&Access> = allowed.map(|(access, _)| access).collect();
+    let single = changes.0.iter().filter(|access| !allowed.contains(&access.to_all()));
+    let single: Vec<_> = single.collect();
+    let answers = ask(single.clone()).await?;
     let (mut refused, mut more) = (Vec::new(), 0_usize);
-    for (access, review) in changes.0.iter().zip(reviews) {
-        match review? {
+    for (access, answer) in single.into_iter().zip(answers) {
+        match answer {
             Ok(()) => {}
             Err(why) if refused.len() < TOLD => refused.push(refusal(user, access, &why)),
             Err(_) => more += 1,

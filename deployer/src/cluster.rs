@@ -88,8 +88,16 @@ pub enum Verb {
 pub struct Access {
     /// What would be done.
     pub verb: Verb,
-    /// To which object.
+    /// To which object; without a name to all of the resource in the namespace.
     pub target: Target,
+}
+
+impl Access {
+    /// The same done to all objects of the resource in the namespace, which is asked without a name.
+    pub(crate) fn to_all(&self) -> Self {
+        let target = Target { object_name: String::new(), ..self.target.clone() };
+        Self { verb: self.verb, target }
+    }
 }
 
 /// How an object is applied.

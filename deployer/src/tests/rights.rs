@@ -31,6 +31,44 @@ async fn nothing_is_changed_when_one_review_of_many_is_refused() {
 }
 
 #[tokio::test]
+async fn who_may_do_it_to_all_is_asked_about_once_and_who_may_not_about_each() {
+    let names = ["one", "two", "three", "four"];
+    let resource = |name: &&str| json!({ "name": name, "type": "ConfigMap", "properties": { "apiVersion": "v1", "kind": "ConfigMap" }});
+    let resources: Vec<_> = names.iter().map(resource).collect();
+    let wanted = || spec(&json!({ "resources": resources }).to_string());
+    let asked = |world: &World| -> Vec<String> {
+        let ask = |access: crate::Access| {
+            format!("{} {}", access.verb.as_str(), access.target.object_name)
+        };
+        world.cluster.reviews().into_iter().map(ask).collect()
+    };
+
+    let world = World::new();
+    let status = world.deploy("app", wanted()).await;
+    assert_eq!(status.phase, Phase::Deployed, "{}", complaint(&status));
+    let asked_once = asked(&world);
+    assert!(asked_once.iter().all(|access| access.ends_with(' ')), "{asked_once:?}");
+    assert_eq!(asked_once[..3], ["get ", "create ", "patch "]);
+
+    let world = World::new();
+    world.cluster.deny_one(ALICE, Verb::Patch, &target("ConfigMap", "demo", "three"));
+    let before = world.cluster.all();
+    let status = world.deploy("app", wanted()).await;
+    let told = complaint(&status);
+    assert!(
+        told.starts_with(
+            "Forbidden: alice may not patch configmaps in namespace demo (ConfigMap demo/three)"
+        ),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert_eq!((world.cluster.all(), world.cluster.log()), (before, vec![]));
+    let mut each: Vec<_> = asked(&world).into_iter().take(7).skip(3).collect();
+    each.sort();
+    assert_eq!(each, ["patch four", "patch one", "patch three", "patch two"]);
+}
+
+#[tokio::test]
 async fn who_may_not_delete_what_is_pruned_changes_nothing() {
     let world = World::new();
     world.deploy("app", spec(GUESTBOOK)).await;

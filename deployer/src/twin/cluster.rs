@@ -137,6 +137,12 @@ impl TwinCluster {
         self.with(|state| state.denied.insert(rule));
     }
 
+    /// A user may not do that to one object.
+    pub(crate) fn deny_one(&self, user: &str, verb: Verb, target: &Target) {
+        let resource = format!("{}/{}", target.resource, target.object_name);
+        self.deny(user, verb, &resource, &target.namespace);
+    }
+
     /// Everybody may do everything again.
     pub(crate) fn allow_all(&self) {
         self.with(|state| state.denied.clear());
@@ -218,12 +224,16 @@ impl State {
         self.kinds.insert(kind, Mapping { resource: target.resource.clone(), namespaced });
     }
 
+    /// Without a name: whether all objects of the resource in the namespace may be treated so.
     fn check(&self, user: &Requester, verb: Verb, target: &Target) -> Result<(), ClusterError> {
-        let refused = |namespace: &str| {
-            let (user, resource) = (user.username.clone(), target.resource.clone());
-            self.denied.contains(&(user, verb.as_str(), resource, namespace.to_owned()))
-        };
-        if user.username.is_empty() || refused("") || refused(&target.namespace) {
+        let Target { resource, namespace, object_name, .. } = target;
+        let refused = self.denied.iter().any(|(of, what, which, place)| {
+            let (which, name) = which.split_once('/').unwrap_or((which, ""));
+            let one = name.is_empty() || object_name.is_empty() || name == object_name;
+            let here = place.is_empty() || place == namespace;
+            *of == user.username && *what == verb.as_str() && which == resource && one && here
+        });
+        if user.username.is_empty() || refused {
             let (user, verb) = (&user.username, verb.as_str());
             return Err(ClusterError::Forbidden(format!("{user} cannot {verb} {target}")));
         }

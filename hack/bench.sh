@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures on this machine, side by side in one run: our decode, process and encode against OpenShift's own library,
 # expansions against a python3 process for each, then the server under load, then stored objects against custom resources
-# in a real kube-apiserver. Takes about eight minutes after building. Do nothing else meanwhile.
+# in a real kube-apiserver, then Deployments against kubectl. Takes about ten minutes after building. Do nothing else
+# meanwhile.
 source "$(dirname "$0")/setup.sh"
 cd "$ROOT"
 
@@ -21,3 +22,5 @@ echo
 target/release/serving --formwork target/release/formwork
 echo
 target/release/stored
+echo
+target/release/deploying

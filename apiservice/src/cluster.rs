@@ -42,7 +42,8 @@ pub(crate) async fn serve(serve: &Serve) -> Result<()> {
     registration.add_check(&foundation.health);
 
     let lifecycle = Box::new(NamespaceLifecycle::new(namespaces.clone()));
-    let to = deployments::To { lease: lease(serve, &client), client: client.clone() };
+    let (lease, workers) = (lease(serve, &client), serve.concurrent_deployment_syncs.get());
+    let to = deployments::To { lease, workers, client: client.clone() };
     let (api, deployments) = foundation.api(vec![lifecycle], Some(to));
     let chain = foundation.chain(authentication.clone(), authorizer, Arc::new(api));
     let listener = foundation.listen(EVERYWHERE).await?;

@@ -5,12 +5,14 @@ mod admission;
 mod expand;
 mod fetched;
 mod lease;
+mod metrics;
 mod records;
 mod registries;
 
 use std::sync::Arc;
 
 use apiserver::environment::{Environment as _, System};
+use apiserver::metrics::Metrics;
 use apiserver::resource::Resource;
 use apiserver::store::Store;
 use deployer::{Changed, Cluster, Controller, Deployer, Kube};
@@ -22,14 +24,12 @@ use tokio::task::JoinHandle;
 
 use self::absent::Absent;
 pub(crate) use self::lease::Lease;
+use self::metrics::Measured;
 use self::records::Stored;
 use crate::registry::{deployments, manifests};
 
 pub(crate) use self::admission::{Expands, Journal};
 pub(crate) use self::expand::Expansions;
-
-/// How many Deployments are worked on at a time.
-const WORKERS: usize = 4;
 
 /// What carries out Deployments, and who may.
 pub(crate) struct Deployments {
@@ -37,6 +37,8 @@ pub(crate) struct Deployments {
     resource: Arc<Resource>,
     deployer: Deployer,
     lease: Option<Lease>,
+    workers: usize,
+    measured: Measured,
 }
 
 /// Deployments being carried out.
@@ -59,6 +61,8 @@ impl Running {
 pub(crate) struct To {
     /// The way to it.
     pub(crate) client: Client,
+    /// How many Deployments are worked on at a time.
+    pub(crate) workers: usize,
     /// By which one of several replicas finds out that it is the one that deploys.
     pub(crate) lease: Option<Lease>,
 }
@@ -76,7 +80,12 @@ impl To {
 impl Deployments {
     /// What carries out the Deployments of `store`. Without a cluster they are stored and say that there
     /// is none.
-    pub(crate) fn new(store: &Store, expansions: Expansions, to: Option<To>) -> Self {
+    pub(crate) fn new(
+        store: &Store,
+        expansions: Expansions,
+        to: Option<To>,
+        metrics: &Metrics,
+    ) -> Self {
         let (deployments, manifests) =
             (Arc::new(deployments::resource()), Arc::new(manifests::resource()));
         let events =
@@ -86,8 +95,10 @@ impl Deployments {
         let cluster = expansions.cluster();
         let (records, expand) = (Arc::new(records), Arc::new(expansions));
         let deployer = Deployer::new(records, cluster, expand, || System.now());
+        let workers = to.as_ref().map_or(1, |to| to.workers);
         let lease = to.and_then(|to| to.lease);
-        Self { store: store.clone(), resource: deployments, deployer, lease }
+        let (store, measured) = (store.clone(), Measured::shown_by(metrics));
+        Self { store, resource: deployments, deployer, lease, workers, measured }
     }
 
     /// What can say what would be done.
@@ -121,16 +132,19 @@ impl Deployments {
                 () = lease.hold() => tracing::warn!("another replica carries out deployments"),
                 () = self.lead() => return,
             }
+            self.measured.leads(false);
         }
     }
 
     async fn lead(&self) {
+        self.measured.leads(true);
         let follower = match self.store.follow(&self.resource.definition) {
             Ok(follower) => follower,
             Err(error) => return tracing::error!(%error, "deployments cannot be followed"),
         };
         let changes =
             follower.into_stream().map(|key| Changed { namespace: key.namespace, name: key.name });
-        Controller::new(self.deployer.clone(), WORKERS).run(changes).await;
+        let controller = Controller::new(self.deployer.clone(), self.workers);
+        controller.measured_by(Arc::new(self.measured.clone())).run(changes).await;
     }
 }

@@ -87,7 +87,7 @@ impl<'a> Foundation<'a> {
         let git_version = self.version.git_version.clone();
         let info = Info { title: "Formwork".to_owned(), version: git_version };
         let store = self.store.clone().guarded_by(admission.observed_by(&self.metrics));
-        let deployments = Deployments::new(&self.store, expansions, to);
+        let deployments = Deployments::new(&self.store, expansions, to, &self.metrics);
         let groups = groups(&self.engine, Some(deployments.deployer()));
         (Api::new(groups, store, &info).observed_by(&self.metrics), deployments)
     }

@@ -1,14 +1,17 @@
 //! When passes are made: after changes of Deployments and of what they have deployed, after the times
 //! that passes ask for, and again after failures.
 //!
-//! One pass at a time over a Deployment, so many Deployments at a time as there are workers. It keeps
-//! nothing but the times: whoever leads next begins with all Deployments there are.
+//! One pass at a time over a Deployment, so many Deployments at a time as there are workers, and at most
+//! half of them of one namespace: a team that deploys a thousand, or templates that take long, do not keep
+//! others waiting. It keeps nothing but the times: whoever leads next begins with all Deployments there are.
 
+mod meter;
 mod queue;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 
 use futures::{FutureExt as _, Stream, StreamExt as _};
 use tokio::task::JoinSet;
@@ -18,7 +21,9 @@ use crate::deployer::{Deployer, Seen};
 use crate::follow::Followers;
 use crate::pass::Next;
 
-use self::queue::Queue;
+pub use self::meter::Meter;
+use self::meter::Unmeasured;
+use self::queue::{Queue, Taken};
 
 /// A Deployment that was created, changed or deleted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,11 +38,13 @@ pub struct Changed {
 pub struct Controller {
     deployer: Deployer,
     workers: usize,
+    meter: Arc<dyn Meter>,
 }
 
 /// What a pass came to.
 struct Done {
     key: Changed,
+    began: Instant,
     next: Next,
     /// The Deployment as the pass left it behind.
     seen: Option<Seen>,
@@ -75,23 +82,30 @@ impl Deployed {
 impl Controller {
     /// One that makes so many passes at a time, at least one.
     pub fn new(deployer: Deployer, workers: usize) -> Self {
-        Self { deployer, workers: workers.max(1) }
+        Self { deployer, workers: workers.max(1), meter: Arc::new(Unmeasured) }
+    }
+
+    /// The same, measured.
+    #[must_use]
+    pub fn measured_by(self, meter: Arc<dyn Meter>) -> Self {
+        Self { meter, ..self }
     }
 
     /// Makes passes until there are no more changes to hear of. Dropping the future ends all passes
     /// where they are, which does no harm.
     pub async fn run(self, changes: impl Stream<Item = Changed>) {
         let mut changes = pin!(changes);
-        let mut queue = Queue::default();
+        let mut queue = Queue::new(self.workers.div_ceil(2));
         let mut passes = JoinSet::new();
         let followers = Followers::new(self.deployer.0.cluster.clone());
         let (keys, uids) = (BTreeMap::new(), BTreeMap::new());
         let mut deployed = Deployed { followers, keys, uids };
         loop {
             while passes.len() < self.workers
-                && let Some((key, known)) = queue.take(Instant::now())
+                && let Some(Taken { key, known, waited }) = queue.take(Instant::now())
             {
-                let deployer = self.deployer.clone();
+                self.meter.began(waited);
+                let (deployer, began) = (self.deployer.clone(), Instant::now());
                 passes.spawn(async move {
                     let pass = deployer.pass(&key.namespace, &key.name, known.as_deref());
                     // A Deployment that breaks us must not be the end of the others.
@@ -99,9 +113,10 @@ impl Controller {
                         Ok(done) => done,
                         Err(_) => (Next::Retry, None),
                     };
-                    Done { key, next, seen }
+                    Done { key, began, next, seen }
                 });
             }
+            self.meter.waiting(queue.depth());
             let due = queue.due().filter(|_| passes.len() < self.workers);
             let wait = async {
                 match due {
@@ -115,7 +130,8 @@ impl Controller {
                     None => return,
                 },
                 Some(done) = passes.join_next() => match done {
-                    Ok(Done { key, next, seen }) => {
+                    Ok(Done { key, began, next, seen }) => {
+                        self.meter.ended(began.elapsed(), next == Next::Retry);
                         let version = seen.as_ref().map(|seen| seen.version.clone());
                         queue.done(&key, next, version, Instant::now());
                         if seen.is_some() || next == Next::Idle {

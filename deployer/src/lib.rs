@@ -47,7 +47,7 @@ pub use cluster::{
     Access, Applied, Apply, Cluster, ClusterError, Collection, Following, Kind, Kube, Mapping,
     Target, Verb,
 };
-pub use controller::{Changed, Controller};
+pub use controller::{Changed, Controller, Meter};
 pub use deployer::{Deployer, PreviewError, Seen};
 pub use pass::Next;
 pub use plan::{Of, Plan, PlanError, Planned, PlannedOutput, Reference};

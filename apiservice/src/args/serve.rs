@@ -1,6 +1,7 @@
 //! `formwork serve`.
 
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -54,6 +55,10 @@ pub struct Serve {
     /// alone may do without.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
     pub leader_elect: bool,
+
+    /// Deployments that are worked on at a time; of one namespace it is half as many.
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub concurrent_deployment_syncs: NonZeroUsize,
 
     /// Requests that only read, at once; 0 for no bound.
     #[arg(long, value_name = "N", default_value_t = 400)]

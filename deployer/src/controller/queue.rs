@@ -1,10 +1,13 @@
 //! Which Deployment is looked at when.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod lines;
+
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use self::lines::Lines;
 use super::Changed;
 use crate::pass::Next;
 
@@ -19,10 +22,19 @@ const SOON: Duration = Duration::from_millis(100);
 const REST: Duration = Duration::from_secs(10);
 
 /// The times, and what is known of each Deployment.
-#[derive(Default)]
 pub(super) struct Queue {
-    due: BTreeSet<(Instant, Changed)>,
+    lines: Lines,
     known: BTreeMap<Changed, Known>,
+}
+
+/// What is to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) key: Changed,
+    /// The version that need not be looked at.
+    pub(super) known: Option<String>,
+    /// For how long it has been due.
+    pub(super) waited: Duration,
 }
 
 #[derive(Default)]
@@ -47,6 +59,11 @@ struct Known {
 }
 
 impl Queue {
+    /// One for passes of which so many at a time may be over Deployments of the same namespace.
+    pub(super) fn new(share: usize) -> Self {
+        Self { lines: Lines::new(share), known: BTreeMap::new() }
+    }
+
     /// Something about a Deployment was changed.
     pub(super) fn changed(&mut self, key: &Changed, now: Instant) {
         let known = self.known.entry(key.clone()).or_default();
@@ -83,22 +100,23 @@ impl Queue {
         self.set(key, Some(soon));
     }
 
-    /// The next Deployment that is due. With it comes the version that need not be looked at.
-    pub(super) fn take(&mut self, now: Instant) -> Option<(Changed, Option<String>)> {
-        let (due, key) = self.due.first()?.clone();
-        if due > now {
-            return None;
-        }
-        self.set(&key, None);
+    /// The next Deployment to look at, if one is due and may be.
+    pub(super) fn take(&mut self, now: Instant) -> Option<Taken> {
+        let (due, key) = self.lines.take(now)?;
         let known = self.known.get_mut(&key)?;
-        known.running = true;
+        (known.due, known.running) = (None, true);
         let version = known.version.clone().filter(|_| known.by_change);
-        Some((key, version))
+        Some(Taken { key, known: version, waited: now.saturating_duration_since(due) })
     }
 
-    /// When the next is due.
+    /// When the next is due that may be looked at: a time that has passed, if that is so already.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.due.first().map(|(due, _)| *due)
+        self.lines.next()
+    }
+
+    /// How many are due and wait for their turn.
+    pub(super) fn depth(&self) -> usize {
+        self.lines.waiting()
     }
 
     /// A pass has ended. Without a version the Deployment is gone.
@@ -111,6 +129,7 @@ impl Queue {
     ) {
         let Some(known) = self.known.get_mut(key) else { return };
         known.running = false;
+        self.lines.ended(&key.namespace);
         let (changed, planned) = (std::mem::take(&mut known.changed), known.planned.take());
         known.by_change = false;
         if version.is_none() && !changed && next == Next::Idle {
@@ -146,11 +165,8 @@ impl Queue {
 
     fn set(&mut self, key: &Changed, due: Option<Instant>) {
         let Some(known) = self.known.get_mut(key) else { return };
-        if let Some(old) = known.due.take() {
-            self.due.remove(&(old, key.clone()));
-        }
-        known.due = due;
-        self.due.extend(due.map(|due| (due, key.clone())));
+        let old = std::mem::replace(&mut known.due, due);
+        self.lines.set(key, old, due);
     }
 }
 
@@ -161,164 +177,4 @@ fn backoff(failures: u32) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn key(name: &str) -> Changed {
-        Changed { namespace: "demo".to_owned(), name: name.to_owned() }
-    }
-
-    fn some(version: &str) -> Option<String> {
-        Some(version.to_owned())
-    }
-
-    #[test]
-    fn a_change_is_looked_at_once_at_a_time() {
-        let (now, mut queue) = (Instant::now(), Queue::default());
-        queue.changed(&key("a"), now);
-        queue.changed(&key("a"), now);
-        assert_eq!(queue.take(now), Some((key("a"), None)));
-        assert_eq!(queue.take(now), None);
-        queue.changed(&key("a"), now);
-        assert_eq!(queue.take(now), None, "a pass is under way");
-        queue.done(&key("a"), Next::Idle, some("1"), now);
-        assert_eq!(queue.take(now), Some((key("a"), some("1"))), "it was changed meanwhile");
-        queue.done(&key("a"), Next::Unchanged, some("1"), now);
-        assert_eq!((queue.take(now), queue.due()), (None, None));
-    }
-
-    #[test]
-    fn what_a_pass_wrote_itself_does_not_move_its_next_time() {
-        let (now, mut queue) = (Instant::now(), Queue::default());
-        let later = now + Duration::from_secs(7);
-        queue.changed(&key("a"), now);
-        queue.take(now);
-        queue.changed(&key("a"), now);
-        queue.done(&key("a"), Next::After(Duration::from_secs(7)), some("2"), now);
-        assert_eq!(queue.take(now), Some((key("a"), some("2"))));
-        queue.done(&key("a"), Next::Unchanged, some("2"), now);
-        assert_eq!(queue.due(), Some(later));
-        assert_eq!(queue.take(later), Some((key("a"), None)), "a time that was asked for is kept");
-    }
-
-    #[test]
-    fn failures_are_tried_again_less_and_less_often() {
-        let (mut now, mut queue) = (Instant::now(), Queue::default());
-        queue.changed(&key("a"), now);
-        let mut waits = Vec::new();
-        for _ in 0..11 {
-            queue.take(now);
-            queue.done(&key("a"), Next::Retry, some("1"), now);
-            waits.push((queue.due().unwrap() - now).as_secs());
-            now = queue.due().unwrap();
-        }
-        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
-        queue.take(now);
-        queue.done(&key("a"), Next::After(FIRST), some("1"), now);
-        now += FIRST;
-        queue.take(now);
-        queue.done(&key("a"), Next::Retry, some("1"), now);
-        assert_eq!(queue.due(), Some(now + FIRST), "success is forgiven");
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-        /// Whatever happens in whatever order: one pass at a time over each, no change is missed, no
-        /// time that was asked for is forgotten, and what is known agrees with what is due.
-        #[test]
-        fn no_change_is_missed_and_no_time_is_forgotten(
-            events in prop::collection::vec((0..3_u8, 0..6_u8, 0..20_u64), 1..200),
-        ) {
-            let (mut now, mut queue) = (Instant::now(), Queue::default());
-            let mut running: BTreeSet<Changed> = BTreeSet::new();
-            // Those that were changed since the last pass over them began, and times promised.
-            let mut unseen: BTreeSet<Changed> = BTreeSet::new();
-            let mut promised: BTreeMap<Changed, Instant> = BTreeMap::new();
-            for (which, event, number) in events {
-                let key = key(["a", "b", "c"][usize::from(which)]);
-                match event {
-                    0 | 1 => {
-                        queue.changed(&key, now);
-                        unseen.insert(key);
-                    }
-                    2 | 3 => {
-                        while let Some((key, known)) = queue.take(now) {
-                            prop_assert!(running.insert(key.clone()), "two passes over {key:?}");
-                            unseen.remove(&key);
-                            if known.is_none() {
-                                promised.remove(&key);
-                            }
-                        }
-                    }
-                    4 => {
-                        if running.remove(&key) {
-                            let next = match number {
-                                0..5 => Next::Idle,
-                                5..10 => Next::After(Duration::from_secs(number)),
-                                10..15 => Next::Unchanged,
-                                _ => Next::Retry,
-                            };
-                            if let Next::After(time) = next {
-                                promised.insert(key.clone(), now + time);
-                            } else if next != Next::Unchanged {
-                                promised.remove(&key);
-                            }
-                            queue.done(&key, next, some("1"), now);
-                        }
-                    }
-                    _ => now += Duration::from_secs(number),
-                }
-                let due: BTreeSet<_> = queue.due.iter().cloned().collect();
-                let known = queue.known.iter();
-                let held = known.filter_map(|(key, known)| Some((known.due?, key.clone()))).collect();
-                prop_assert_eq!(due, held);
-                for key in unseen.difference(&running) {
-                    let due = queue.known[key].due;
-                    prop_assert!(due.is_some_and(|due| due <= now), "{key:?} was changed: {due:?}");
-                }
-                for (key, time) in promised.iter().filter(|(key, _)| !running.contains(*key)) {
-                    let Known { due, planned, .. } = &queue.known[key];
-                    let kept = [*due, *planned].into_iter().flatten().any(|due| due <= *time);
-                    prop_assert!(kept, "{key:?} was to be looked at");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_was_deployed_is_looked_at_soon_but_not_all_the_time() {
-        let (now, mut queue) = (Instant::now(), Queue::default());
-        queue.woken(&key("a"), now);
-        assert_eq!(queue.due(), None, "of this one nothing is known");
-        queue.changed(&key("a"), now);
-        queue.take(now);
-        queue.woken(&key("a"), now);
-        queue.done(&key("a"), Next::After(Duration::from_secs(300)), some("1"), now);
-        let rested = now + REST;
-        assert_eq!(queue.due(), Some(rested), "it was looked at just now");
-        assert_eq!(queue.take(rested), Some((key("a"), None)), "whatever its version is");
-        queue.done(&key("a"), Next::After(Duration::from_secs(300)), some("1"), rested);
-        let later = rested + Duration::from_secs(100);
-        queue.woken(&key("a"), later);
-        assert_eq!(queue.due(), Some(later + SOON));
-        queue.woken(&key("a"), later + SOON);
-        assert_eq!(queue.due(), Some(later + SOON), "once");
-        queue.take(later + SOON);
-        // While it is not ready, changes are what is waited for.
-        queue.done(&key("a"), Next::After(Duration::from_secs(3)), some("1"), later + SOON);
-        queue.woken(&key("a"), later + SOON);
-        assert_eq!(queue.due(), Some(later + SOON + SOON));
-    }
-
-    #[test]
-    fn what_is_gone_is_forgotten() {
-        let (now, mut queue) = (Instant::now(), Queue::default());
-        queue.changed(&key("a"), now);
-        queue.take(now);
-        queue.done(&key("a"), Next::Idle, None, now);
-        assert!(queue.known.is_empty() && queue.due.is_empty());
-    }
-}
+mod tests;

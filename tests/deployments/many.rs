@@ -69,6 +69,16 @@ fn two_replicas_carry_out_many_deployments_and_then_write_nothing() -> Result<()
     println!("all ready after {:?}, with a leader killed", began.elapsed());
     let objects = kubectl.ok(&["get", "configmaps", "-o", "name"])?;
     assert_eq!(objects.lines().count(), many * OBJECTS + 1);
+    let other = 1 - leader;
+    let metrics = Kubectl::of(&installation.direct_kubeconfig(&replicas[other])?)?;
+    let metrics = metrics.ok(&["get", "--raw", "/metrics"])?;
+    let value = |series: &str| -> Option<f64> {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(series))?;
+        line.trim().parse().ok()
+    };
+    assert_eq!(value("leader_election_master_status{name=\"formwork\"}"), Some(1.0));
+    let passes = value("workqueue_work_duration_seconds_count{name=\"deployments\"}");
+    assert!(passes.is_some_and(|passes| passes >= many as f64), "{passes:?}");
 
     // A new leader looks at everything, and finds nothing to do.
     let before = revisions(&kubectl)?;
@@ -81,7 +91,6 @@ fn two_replicas_carry_out_many_deployments_and_then_write_nothing() -> Result<()
     };
     let looked = dry_runs()?;
     let began = Instant::now();
-    let other = 1 - leader;
     replicas[leader].start()?;
     installation.admit(&replicas[leader])?;
     replicas[other].kill()?;

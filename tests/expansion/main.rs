@@ -10,6 +10,7 @@ mod drive;
 mod judge;
 mod offered;
 mod registries;
+mod web;
 
 use std::path::Path;
 

@@ -169,7 +169,7 @@ async fn repositories_that_are_not_there_or_not_for_everybody_are_told() -> Resu
 }
 
 /// One registry, for all types that begin as it does.
-struct Only(Registry);
+pub(crate) struct Only(pub(crate) Registry);
 
 impl Registries for Only {
     fn of<'a>(&'a self, name: &'a str) -> Finding<'a> {
@@ -261,5 +261,39 @@ async fn files_that_somebody_has_are_a_registry_too() -> Result<()> {
         error.message.contains("404 attempting to fetch configmaps/library/none.py"),
         "{error}"
     );
+    Ok(())
+}
+
+/// Several registries.
+struct Several(Vec<Registry>);
+
+impl Registries for Several {
+    fn of<'a>(&'a self, name: &'a str) -> Finding<'a> {
+        let mut fits = self.0.iter().filter(|it| expander::within(name, &it.prefix).is_some());
+        let found = fits.next().cloned();
+        Box::pin(async move { Ok(found) })
+    }
+}
+
+#[tokio::test]
+async fn helpers_of_one_name_in_two_registries_are_two_files() -> Result<()> {
+    let registry = |name: &str| {
+        let files = [
+            ("t.v1.py", name),
+            ("t.v1.py.schema", "imports: [{path: helper.py}]"),
+            ("helper.py", name),
+        ];
+        let files = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        let place = Place::Files { shown: format!("configmaps/{name}"), files };
+        only(&format!("templates.example/{name}"), true, place).0
+    };
+    let (web, both) = (Web::new(Access::default())?, Several(vec![registry("a"), registry("b")]));
+    let of = |name: &str| Wanted { name: format!("https://templates.example/{name}/t:v1") };
+    for name in ["a", "b"] {
+        let files = web.among(&both).fetch(&[of(name)]).await?;
+        assert_eq!(&*files["helper.py"].content, name);
+    }
+    let error = web.among(&both).fetch(&[of("a"), of("b")]).await.unwrap_err();
+    assert_eq!(error.to_string(), "helper.py: stands for two files");
     Ok(())
 }

@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("expansion", &["yaml"]),
     ("protocol", &["expansion"]),
     ("formwork-expander", &["expansion", "protocol"]),
-    ("expander", &["expansion", "protocol"]),
+    ("expander", &["expansion", "protocol", "yaml"]),
     ("deployer", &["expansion", "yaml"]),
     ("storage", &[]),
     ("apiserver", &["schema", "merge", "yaml", "storage"]),

@@ -49,10 +49,13 @@ impl<'a> Known<'a> {
     }
 
     async fn ready(&self, spec: &Spec) -> Result<Registry, String> {
-        let place = match (&spec.config_map_ref, &spec.credential_ref) {
+        let place = match (&spec.config_map_ref, spec.kind.as_str()) {
             (Some(reference), _) => self.files(reference).await?,
-            (None, Some(reference)) => Place::GitHub(Some(self.credential(reference).await?)),
-            (None, None) => Place::GitHub(None),
+            (None, "http") => {
+                let (plain, credential) = (spec.is_plain(), self.credential(spec).await?);
+                Place::Http { plain, credential }
+            }
+            (None, _) => Place::GitHub(self.credential(spec).await?),
         };
         Ok(Registry {
             prefix: spec.prefix().to_owned(),
@@ -71,7 +74,8 @@ impl<'a> Known<'a> {
         Ok(Place::Files { shown: format!("configmaps/{}", reference.name), files })
     }
 
-    async fn credential(&self, reference: &Reference) -> Result<Credential, String> {
+    async fn credential(&self, spec: &Spec) -> Result<Option<Credential>, String> {
+        let Some(reference) = &spec.credential_ref else { return Ok(None) };
         let object = self.read("Secret", "secrets", &reference.name).await?;
         let name = &reference.name;
         if object["type"] != CREDENTIAL {
@@ -89,7 +93,8 @@ impl<'a> Known<'a> {
                 _ => None,
             },
         };
-        credential.ok_or_else(|| format!("Secret {name} of its registry holds no credential"))
+        let missing = || format!("Secret {name} of its registry holds no credential");
+        credential.map(Some).ok_or_else(missing)
     }
 
     /// An object of the namespace, read as the requester.

@@ -39,6 +39,16 @@ impl Spec {
         url.trim_end_matches('/')
     }
 
+    /// Whether its URL is one of the web; one without a scheme is https.
+    fn is_web(&self) -> bool {
+        self.url.split_once("://").is_none_or(|(scheme, _)| matches!(scheme, "https" | "http"))
+    }
+
+    /// Whether its URL is to be asked in the clear.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.url.starts_with("http://")
+    }
+
     fn says(&self, word: &str) -> bool {
         self.format.iter().any(|said| said == word)
     }
@@ -53,6 +63,13 @@ impl Spec {
         !self.says("onelevel")
     }
 }
+
+/// What a Registry's spec may have as `type`.
+pub(super) const TYPES: [&str; 3] = ["configMap", "github", "http"];
+
+/// What its `format` may say.
+pub(super) const FORMATS: [&str; 6] =
+    ["versioned", "unversioned", "collection", "onelevel", "template", "chart"];
 
 struct Registries;
 
@@ -85,42 +102,80 @@ impl Strategy for Registries {
 }
 
 fn validate(spec: &Spec) -> Vec<field::Error> {
-    let mut errors = Vec::new();
-    let mut wrong = |path: &str, value: &str, why: &str| {
-        errors.push(field::Error::invalid(path, field::quote(value), why));
-    };
+    let mut errors: Vec<_> = wrong_url(spec).into_iter().collect();
+    if !TYPES.contains(&spec.kind.as_str()) {
+        errors.push(field::Error::not_supported("spec.type", field::quote(&spec.kind), &TYPES));
+    }
+    errors.extend(wrong_format(&spec.format));
+    errors.extend(wrong_references(spec));
+    errors
+}
+
+fn wrong_url(spec: &Spec) -> Option<field::Error> {
+    let wrong = |why: &str| Some(field::Error::invalid("spec.url", field::quote(&spec.url), why));
     let is_part = |part: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-:".contains(c);
         !part.is_empty() && part.chars().all(plain) && !part.chars().all(|c| c == '.')
     };
     let parts: Vec<_> = spec.prefix().split('/').collect();
     if !parts.iter().all(|part| is_part(part)) {
-        wrong("spec.url", &spec.url, "must be a host and a path, without a query");
-    } else if spec.kind == "github" && (parts[0] != "github.com" || parts.len() < 3) {
-        wrong("spec.url", &spec.url, "must be github.com/OWNER/REPOSITORY[/FOLDER]");
+        return wrong("must be a host and a path, without a query");
     }
+    match spec.kind.as_str() {
+        "github" if parts[0] != "github.com" || parts.len() < 3 => {
+            wrong("must be github.com/OWNER/REPOSITORY[/FOLDER]")
+        }
+        "http" if !is_host(parts[0]) || !spec.is_web() => {
+            wrong("must be [https://]HOST[:PORT][/PATH], or the same with http://")
+        }
+        _ => None,
+    }
+}
+
+/// Whether this is a host, and a port behind it if there is a colon.
+fn is_host(text: &str) -> bool {
+    let authority = text.parse::<http::uri::Authority>().ok();
+    authority
+        .is_some_and(|it| !it.host().is_empty() && text.contains(':') == it.port_u16().is_some())
+}
+
+fn wrong_format(format: &[String]) -> Vec<field::Error> {
+    let mut errors = Vec::new();
+    for (at, word) in format.iter().enumerate() {
+        if !FORMATS.contains(&word.as_str()) {
+            let path = format!("spec.format[{at}]");
+            errors.push(field::Error::not_supported(path, field::quote(word), &FORMATS));
+        }
+    }
+    let says = |word: &str| format.iter().any(|said| said == word);
+    let mut wrong = |value: &str, why: &str| {
+        errors.push(field::Error::invalid("spec.format", field::quote(value), why));
+    };
     for pair in [["versioned", "unversioned"], ["collection", "onelevel"]] {
-        if pair.iter().all(|word| spec.says(word)) {
-            wrong("spec.format", pair[1], &format!("may not be said together with {}", pair[0]));
+        if pair.iter().all(|word| says(word)) {
+            wrong(pair[1], &format!("may not be said together with {}", pair[0]));
         }
     }
-    if spec.says("chart") {
-        wrong("spec.format", "chart", "charts are packages of objects and no templates");
-    }
-    let given = (spec.credential_ref.is_some(), spec.config_map_ref.is_some());
-    match (spec.kind.as_str(), given) {
-        ("github", (_, true)) => {
-            errors.push(field::Error::forbidden("spec.configMapRef", "is for type configMap"));
-        }
-        ("configMap", (true, _)) => {
-            errors.push(field::Error::forbidden("spec.credentialRef", "is for type github"));
-        }
-        ("configMap", (_, false)) => {
-            errors.push(field::Error::required("spec.configMapRef", "for type configMap"));
-        }
-        _ => {}
+    if says("chart") {
+        wrong("chart", "charts are packages of objects and no templates");
     }
     errors
+}
+
+fn wrong_references(spec: &Spec) -> Option<field::Error> {
+    let given = (spec.credential_ref.is_some(), spec.config_map_ref.is_some());
+    match (spec.kind.as_str(), given) {
+        ("github" | "http", (_, true)) => {
+            Some(field::Error::forbidden("spec.configMapRef", "is for type configMap"))
+        }
+        ("configMap", (true, _)) => {
+            Some(field::Error::forbidden("spec.credentialRef", "is for types github and http"))
+        }
+        ("configMap", (_, false)) => {
+            Some(field::Error::required("spec.configMapRef", "for type configMap"))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -145,6 +200,8 @@ mod tests {
             r#"{"type":"github","url":"https://github.com/o/r/folder/","format":["versioned","collection","template"],
                 "credentialRef":{"name":"c","key":"t"}}"#,
             r#"{"type":"configMap","url":"https://templates.example","format":["unversioned"],"configMapRef":{"name":"c"}}"#,
+            r#"{"type":"http","url":"charts.example/lib","credentialRef":{"name":"c"}}"#,
+            r#"{"type":"http","url":"http://127.0.0.1:8000"}"#,
         ] {
             assert_eq!(wrong(spec), [""; 0], "{spec}");
         }
@@ -164,8 +221,34 @@ mod tests {
         for url in ["github.com/o", "github.com", "", "github.com//r", "github.com/o/.."] {
             assert_eq!(wrong(&format!(r#"{{"type":"github","url":"{url}"}}"#)).len(), 1, "{url}");
         }
+        for url in [
+            "h:x/lib",
+            ":80/lib",
+            "h:/lib",
+            "ftp://h/lib",
+            "https://u@h/lib",
+            "h/lib?x",
+            "https://",
+        ] {
+            assert_eq!(wrong(&format!(r#"{{"type":"http","url":"{url}"}}"#)).len(), 1, "{url}");
+        }
+        let refused = wrong(r#"{"type":"http","url":"h/lib","configMapRef":{"name":"c"}}"#);
+        assert_eq!(refused, ["spec.configMapRef: Forbidden: is for type configMap"]);
         assert!(
             wrong(r#"{"type":"configMap","url":"h/x"}"#)[0].contains("spec.configMapRef: Required")
+        );
+    }
+
+    #[test]
+    fn words_that_nobody_knows_are_refused() {
+        let refused = wrong(r#"{"type":"oci","url":"h/x","format":["versioned","flat"]}"#);
+        let formats = FORMATS.map(|word| format!("{word:?}")).join(", ");
+        assert_eq!(
+            refused,
+            [
+                r#"spec.type: Unsupported value: "oci": supported values: "configMap", "github", "http""#.to_owned(),
+                format!(r#"spec.format[1]: Unsupported value: "flat": supported values: {formats}"#),
+            ]
         );
     }
 }

@@ -26,7 +26,7 @@ use tower::Service;
 use super::address::is_public;
 use super::hosts::Hosts;
 use super::registries::Credential;
-use super::url;
+use super::url::{self, Folder};
 
 /// How long one file may be.
 pub(crate) const SIZE: usize = 1 << 20;
@@ -74,6 +74,8 @@ impl Form {
 pub(crate) struct Ask<'a> {
     pub(crate) form: Form,
     pub(crate) credential: Option<&'a Credential>,
+    /// Where a redirect has to stay, if not only on its host.
+    pub(crate) within: Option<&'a Folder>,
 }
 
 /// Gets files from hosts that are allowed.
@@ -148,6 +150,9 @@ impl Client {
             let next = next.ok_or("it is said to be elsewhere, and not where")?;
             if (next.scheme(), next.authority()) != (url.scheme(), url.authority()) {
                 return Err("it is redirected to another host".to_owned());
+            }
+            if ask.within.is_some_and(|folder| !folder.has(&next)) {
+                return Err("it is redirected out of its registry".to_owned());
             }
             url = next;
         }

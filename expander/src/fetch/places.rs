@@ -4,6 +4,7 @@
 mod files;
 mod github;
 mod open;
+mod site;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use http::Uri;
 
 use self::files::Files;
 pub(crate) use self::github::{GitHub, PREFIX};
+use self::site::{Digest, Site};
 use super::counted::Counted;
 use super::entry::Entry;
 use super::offered::Offered;
@@ -23,6 +25,7 @@ use super::url;
 pub(crate) enum Opened {
     GitHub(Arc<GitHub>),
     Files(Arc<Files>),
+    Site(Arc<Site>),
 }
 
 /// A file, wherever it is.
@@ -32,6 +35,8 @@ pub(crate) enum File {
     Open(Uri),
     GitHub(Arc<GitHub>, Uri),
     Files(Arc<Files>, String),
+    /// And what it has to be, if the registry says so.
+    Site(Arc<Site>, Uri, Option<Digest>),
 }
 
 /// What a path in a schema leads to.
@@ -69,6 +74,9 @@ impl Opened {
             Place::Files { shown, files } => {
                 Self::Files(Arc::new(Files::open(shown, files, versioned)))
             }
+            Place::Http { plain, credential } => {
+                Self::Site(Arc::new(Site::open(&prefix, plain, versioned, credential)?))
+            }
         })
     }
 
@@ -88,6 +96,10 @@ impl Opened {
             Self::Files(registry) => {
                 File::Files(registry.clone(), registry.find(entry)?.to_owned())
             }
+            Self::Site(registry) => {
+                let (url, digest) = registry.find(client, entry).await?;
+                File::Site(registry.clone(), url, digest)
+            }
         })
     }
 
@@ -103,6 +115,7 @@ impl Opened {
         match self {
             Self::GitHub(registry) => registry.offered(client).await,
             Self::Files(registry) => Ok(registry.offered(collections)),
+            Self::Site(registry) => registry.offered(client).await,
         }
     }
 }
@@ -129,6 +142,7 @@ impl File {
                 client.count(text.unwrap_or_default())?;
                 Ok(text.map(str::to_owned))
             }
+            Self::Site(registry, url, digest) => registry.text(client, url, *digest).await,
         }
     }
 
@@ -138,6 +152,7 @@ impl File {
             Self::Open(url) => Self::Open(url::schema(url)?),
             Self::GitHub(registry, url) => Self::GitHub(registry.clone(), url::schema(url)?),
             Self::Files(registry, name) => Self::Files(registry.clone(), format!("{name}.schema")),
+            Self::Site(registry, url, _) => Self::Site(registry.clone(), url::schema(url)?, None),
         })
     }
 
@@ -151,22 +166,33 @@ impl File {
             Self::Files(registry, _) => {
                 Files::import(path).map(|name| Self::Files(registry.clone(), name))
             }
+            Self::Site(registry, url, _) => {
+                registry.import(url, path)?.map(|url| Self::Site(registry.clone(), url, None))
+            }
         })
     }
 
     /// Where it is, for people. Its end says what language a template is in.
     pub(crate) fn shown(&self) -> String {
         match self {
-            Self::Open(url) => open::shown(url),
+            Self::Open(url) | Self::Site(_, url, _) => open::shown(url),
             Self::GitHub(registry, url) => registry.shown(url),
             Self::Files(registry, name) => registry.shown(name),
+        }
+    }
+
+    /// Its URL, if it has one.
+    fn url(&self) -> Option<&Uri> {
+        match self {
+            Self::Open(url) | Self::GitHub(_, url) | Self::Site(_, url, _) => Some(url),
+            Self::Files(..) => None,
         }
     }
 
     /// Whether it is a template, and may have a schema beside it.
     pub(crate) fn is_template(&self) -> bool {
         let path = match self {
-            Self::Open(url) | Self::GitHub(_, url) => url.path(),
+            Self::Open(url) | Self::GitHub(_, url) | Self::Site(_, url, _) => url.path(),
             Self::Files(_, name) => name,
         };
         path.ends_with(".py") || path.ends_with(".jinja")
@@ -176,13 +202,10 @@ impl File {
 /// The same file, however it came to be wanted: what is at one URL is the same to all who may have it.
 impl PartialEq for File {
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Files(..), Self::Files(..)) => self.shown() == other.shown(),
-            (Self::Files(..), _) | (_, Self::Files(..)) => false,
-            (
-                Self::Open(url) | Self::GitHub(_, url),
-                Self::Open(other) | Self::GitHub(_, other),
-            ) => url == other,
+        match (self.url(), other.url()) {
+            (Some(url), Some(other)) => url == other,
+            (None, None) => self.shown() == other.shown(),
+            _ => false,
         }
     }
 }

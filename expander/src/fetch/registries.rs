@@ -36,6 +36,13 @@ pub enum Place {
         /// The files by name.
         files: BTreeMap<String, String>,
     },
+    /// In a folder on a web server, with an index, `index.yaml`, that says where in it: that is the prefix.
+    Http {
+        /// Whether it is asked in the clear, without TLS.
+        plain: bool,
+        /// With what it is asked.
+        credential: Option<Credential>,
+    },
 }
 
 /// With what a registry is asked. Nothing shows it.

@@ -102,7 +102,7 @@ fn github(url: &str, secret: &str) -> Value {
 
 fn credential(registry: Registry) -> Option<Credential> {
     match registry.place {
-        Place::GitHub(credential) => credential,
+        Place::GitHub(credential) | Place::Http { credential, .. } => credential,
         Place::Files { .. } => None,
     }
 }
@@ -177,4 +177,18 @@ async fn a_registry_is_laid_out_as_its_format_says() {
     assert_eq!(layout(json!([])).await, (true, true));
     assert_eq!(layout(json!(["unversioned"])).await, (false, true));
     assert_eq!(layout(json!(["versioned", "onelevel"])).await, (true, false));
+}
+
+#[tokio::test]
+async fn a_registry_on_a_web_server_is_asked_in_the_clear_only_where_its_url_says_so() {
+    for (url, want) in
+        [("https://h.example/lib", false), ("h.example/lib", false), ("http://h.example/lib", true)]
+    {
+        let spec = json!({ "type": "http", "url": url, "credentialRef": { "name": "user" } });
+        let registry =
+            found("alice", &[spec], "https://h.example/lib/t:v1").await.unwrap().unwrap();
+        let Place::Http { plain, credential } = &registry.place else { panic!("{registry:?}") };
+        assert_eq!((*plain, credential), (want, &Credential::basic("u", "p")), "{url}");
+        assert_eq!(registry.prefix, "h.example/lib");
+    }
 }

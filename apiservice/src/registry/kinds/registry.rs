@@ -4,6 +4,7 @@ use apiserver::resource::Definition;
 use apiserver::schema::Schema;
 
 use super::expansion::API;
+use crate::registry::registries::{FORMATS, TYPES};
 
 fn name(kind: &str) -> String {
     format!("dev.formwork.dm.v1alpha1.{kind}")
@@ -22,7 +23,6 @@ pub(in crate::registry) fn registry() -> Definition {
 }
 
 fn spec() -> Schema {
-    let words = ["versioned", "unversioned", "collection", "onelevel", "template", "chart"];
     let credential = Schema::object(
         name("CredentialReference"),
         "CredentialReference names a Secret of the namespace.",
@@ -48,18 +48,20 @@ fn spec() -> Schema {
         .required("type", Schema::string(
             "'github': a repository, with a folder for each template and in that one for each version. 'configMap': a ConfigMap \
              with a key for each file: '[COLLECTION.]TEMPLATE.VERSION.py' or '.jinja', beside it the same with '.schema', and \
-             what schemas import under the path that they say.",
-        ).one_of(["github", "configMap"]))
+             what schemas import under the path that they say. 'http': a folder on a web server with an 'index.yaml' that lists \
+             templates under 'entries', each version with 'version', 'urls' and, if it is to be held to it, 'digest'.",
+        ).one_of(TYPES))
         .required("url", Schema::string(
             "What types begin with that stand in it; a scheme does not count. For 'github' it is \
-             github.com/OWNER/REPOSITORY[/FOLDER]. Of several Registries it is the one with the longest URL.",
+             github.com/OWNER/REPOSITORY[/FOLDER]; for 'http' it is where the index is, with https unless it begins with \
+             'http://'. Of several Registries it is the one with the longest URL.",
         ))
-        .optional("format", Schema::list(Schema::string("").one_of(words)).described(
+        .optional("format", Schema::list(Schema::string("").one_of(FORMATS)).described(
             "How it is laid out: 'versioned' or 'unversioned'; 'collection' or 'onelevel'; 'template'. Versions and \
              collections are there unless it is said.",
         ))
         .optional("credentialRef", credential.described(
-            "With what a repository is asked. It is read as the user for whom something is deployed, who has to be allowed to.",
+            "With what a repository or a web server is asked. It is read as the user for whom something is deployed, who has to be allowed to.",
         ))
         .optional("configMapRef", config_map.described(
             "The ConfigMap of a Registry of that type. It is read as the user for whom something is deployed.",

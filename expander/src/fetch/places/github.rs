@@ -164,7 +164,8 @@ impl GitHub {
     }
 
     fn ask(&self, form: Form) -> Ask<'_> {
-        Ask { form, credential: self.credential.as_ref() }
+        // A repository that is called otherwise now is answered by a redirect, to where it goes by its number.
+        Ask { form, credential: self.credential.as_ref(), within: None }
     }
 
     /// The text of a file; none when there is none.

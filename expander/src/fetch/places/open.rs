@@ -7,7 +7,7 @@ use crate::fetch::counted::Counted;
 
 /// The text of a file; none when there is none.
 pub(super) async fn text(client: &Counted<'_>, url: &Uri) -> Result<Option<String>, String> {
-    client.get(url, Ask { form: Form::File, credential: None }).await
+    client.get(url, Ask { form: Form::File, credential: None, within: None }).await
 }
 
 /// Where a file is, for people: a URL without a query, since its end says what language a template is in.

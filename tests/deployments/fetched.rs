@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
+use tests::files::{Asked, Files};
 use tests::github::{self, Repository};
 
 use crate::setting::{Setting, deployment, dmd};
@@ -100,13 +101,32 @@ fn a_deployment_keeps_to_the_files_that_were_fetched_until_it_wants_others() -> 
     Ok(())
 }
 
+/// A web server with a registry in `/lib`, for whoever has this credential.
+fn web_server(credential: &'static str) -> Result<Files> {
+    let index = "apiVersion: v1\nentries:\n  note: [{version: v1.0.1, urls: [files/note.jinja]}]\n";
+    let text = template("web");
+    Files::serve_by(|_| {
+        move |asked: &Asked| {
+            if asked.headers.get("authorization").is_none_or(|sent| sent != credential) {
+                return ("401 Unauthorized", String::new());
+            }
+            match asked.path.as_str() {
+                "/lib/index.yaml" => ("200 OK", index.to_owned()),
+                "/lib/files/note.jinja" => ("200 OK", text.clone()),
+                _ => ("404 Not Found", String::new()),
+            }
+        }
+    })
+}
+
 #[test]
 fn registries_of_the_namespace_are_asked_as_the_requester() -> Result<()> {
     let library =
         Repository::new([("note/v1/note.jinja", template("private").as_str())]).private("t0ken");
     let served = github::serve([("somebody/private", library)])?;
+    let web = web_server("Basic YW5uOnBhc3N3MHJk")?;
     let setting = Setting::with(&[
-        "--template-allowed-hosts=github.com",
+        &format!("--template-allowed-hosts=github.com,{}", web.host()),
         "--template-allow-private-addresses",
         &format!("--template-github-url={}", served.host()),
     ])?;
@@ -124,6 +144,11 @@ fn registries_of_the_namespace_are_asked_as_the_requester() -> Result<()> {
         "type": "dm.formwork.dev/registry-credential", "stringData": { "token": "t0ken" },
     }))?;
     create(&json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "user" },
+        "type": "dm.formwork.dev/registry-credential",
+        "stringData": { "username": "ann", "password": "passw0rd" },
+    }))?;
+    create(&json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "library" },
         "data": { "note.v1.jinja": template("local"), "note.v1.0.1.jinja": template("mended") },
     }))?;
@@ -137,9 +162,13 @@ fn registries_of_the_namespace_are_asked_as_the_requester() -> Result<()> {
         "local",
         json!({ "type": "configMap", "url": url, "configMapRef": { "name": "library" } }),
     )?;
+    let url = web.url("/lib");
+    registry("web", json!({ "type": "http", "url": url, "credentialRef": { "name": "user" } }))?;
+    let of_web = web.url("/lib/note:v1");
     for (name, kind, edition) in [
         ("one", "github.com/somebody/private/note:v1", "private"),
         ("two", "https://templates.example/local/note:v1", "mended"),
+        ("of-web", of_web.as_str(), "web"),
     ] {
         let spec = json!({ "template": { "type": kind, "properties": { "text": "x" } } });
         setting.apply(name, &spec)?;
@@ -152,8 +181,25 @@ fn registries_of_the_namespace_are_asked_as_the_requester() -> Result<()> {
             "-o",
             "yaml",
         ])?;
-        ensure!(!stored.contains("t0ken"), "{stored}");
+        let secrets = ["t0ken", "passw0rd", "YW5uOnBhc3N3MHJk"];
+        ensure!(!secrets.iter().any(|secret| stored.contains(secret)), "{stored}");
     }
+    let manifest = setting.object("manifests/of-web-1")?;
+    let file = &manifest["inputConfig"]["imports"][0];
+    assert_eq!(
+        (&file["name"], &file["path"]),
+        (&json!(of_web), &json!(web.url("/lib/files/note.jinja")))
+    );
+    // What no registry is of is refused, with what there is.
+    let unknown = json!({
+        "apiVersion": "dm.formwork.dev/v1alpha1", "kind": "Registry", "metadata": { "name": "unknown" },
+        "spec": { "type": "oci", "url": "registry.example/lib" },
+    });
+    let refused = setting.kubectl.refused(&["create", "-f", "-"], &unknown.to_string())?;
+    let why =
+        r#"spec.type: Unsupported value: "oci": supported values: "configMap", "github", "http""#;
+    ensure!(refused.contains(why), "{refused}");
+
     // Whoever may not read the Secret has nobody read it for him.
     let alice = setting.user("alice")?;
     let rights =

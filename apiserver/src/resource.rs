@@ -5,6 +5,7 @@ mod column;
 mod compute;
 mod definition;
 mod kinds;
+mod parameter;
 mod part;
 mod strategy;
 
@@ -17,6 +18,7 @@ use schema::Limits;
 
 use crate::authn::User;
 use crate::object::Object;
+use crate::request::Query;
 use crate::status::Error;
 
 use self::part::ResetFields;
@@ -25,6 +27,7 @@ pub use self::column::{Cell, Column};
 pub use self::compute::Compute;
 pub use self::definition::{Definition, Scope};
 pub use self::kinds::Kinds;
+pub use self::parameter::Parameter;
 pub use self::part::Part;
 pub use self::strategy::Strategy;
 
@@ -94,11 +97,21 @@ pub trait Post: Send + Sync + 'static {
 
 /// A subresource that is read: a document about its parent.
 pub trait Get: Send + Sync + 'static {
-    /// The document, as JSON text.
+    /// What it heeds in the query. Of all else there [`Get::get`] hears nothing.
+    fn parameters(&self) -> &'static [Parameter] {
+        &[]
+    }
+
+    /// The document, as JSON text. It may take its time: the request's deadline ends it.
     ///
     /// # Errors
     /// Whatever keeps the parent from having one.
-    fn get(&self, cx: &Context<'_>, parent: &Object) -> Result<String, Error>;
+    fn get<'a>(
+        &'a self,
+        cx: &'a Context<'a>,
+        parent: Object,
+        query: &'a Query,
+    ) -> BoxFuture<'a, Result<String, Error>>;
 }
 
 /// How a resource is served.

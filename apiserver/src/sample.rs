@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use http::Request;
 use http_body_util::BodyExt as _;
 use schema::Schema;
-use serde_json::Value;
+use serde_json::{Value, json};
 use storage::{Cache, Memory, cache};
 
 use crate::api::Api;
@@ -20,10 +20,10 @@ use crate::field;
 use crate::limits::Body;
 use crate::meta::ObjectMeta;
 use crate::object::{Fields, Object};
-use crate::request::RequestInfo;
+use crate::request::{Query, RequestInfo};
 use crate::resource::{
-    Action, ApiGroup, ApiVersion, Cell, Column, Compute, Context, Create, Definition, Get, Post,
-    Resource, Scope, Serves, Strategy, Subresource,
+    Action, ApiGroup, ApiVersion, Cell, Column, Compute, Context, Create, Definition, Get,
+    Parameter, Post, Resource, Scope, Serves, Strategy, Subresource,
 };
 use crate::response::Response;
 use crate::status::Error;
@@ -221,7 +221,19 @@ impl Post for Anything {
 }
 
 impl Get for Anything {
-    fn get(&self, _: &Context<'_>, _: &Object) -> Result<String, Error> {
-        Ok("{}".to_owned())
+    fn parameters(&self) -> &'static [Parameter] {
+        const { &[Parameter::text("item", "Which item is told of.")] }
+    }
+
+    /// What it hears.
+    fn get<'a>(
+        &'a self,
+        _: &'a Context<'a>,
+        parent: Object,
+        query: &'a Query,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        let (item, other) = (query.get("item"), query.get("other"));
+        let heard = json!({ "cart": parent.meta.name, "item": item, "other": other });
+        async move { Ok(heard.to_string()) }.boxed()
     }
 }

@@ -6,7 +6,7 @@ use super::Call;
 use crate::codec::negotiate::{self, Offer};
 use crate::codec::{Warnings, body};
 use crate::limits::Body;
-use crate::object::Stored;
+use crate::object::{Object, Stored};
 use crate::options::Wanted;
 use crate::request::Verb;
 use crate::resource::{Action, Get, Part, Post, Subresource};
@@ -28,7 +28,7 @@ impl Call<'_> {
         }
     }
 
-    async fn parent(&self) -> Result<crate::object::Object, Error> {
+    async fn parent(&self) -> Result<Object, Error> {
         let name = self.info.required_name()?;
         let definition = &self.resource.definition;
         let entry = self.store.get(definition, &self.info.namespace, name, Wanted::Newest).await?;
@@ -39,7 +39,9 @@ impl Call<'_> {
         let accepted = negotiate::negotiate(self.wish(), Offer::Plain)?;
         let parent = self.parent().await?;
         let cx = self.context(false, crate::resource::FieldValidation::Warn);
-        let document = get.get(&cx, &parent)?;
+        let declared = |name: &str| get.parameters().iter().any(|known| known.name == name);
+        let query = self.info.query.only(declared);
+        let document = get.get(&cx, parent, &query).await?;
         self.respond(StatusCode::OK, accepted, document.into(), &Warnings::default())
     }
 
@@ -68,5 +70,31 @@ impl Call<'_> {
         let (object, told) = post.post(&cx, parent, incoming.object).await?;
         warnings.extend(told);
         self.answer_object(StatusCode::CREATED, accepted, &object, &warnings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::api::Api;
+    use crate::openapi::Info;
+    use crate::sample::{self, ask};
+
+    #[tokio::test]
+    async fn a_document_hears_of_the_query_what_it_declares_and_nothing_else() {
+        let info = Info { title: "Shop".to_owned(), version: "v1".to_owned() };
+        let api = Api::new(sample::groups(), sample::store().await, &info);
+        let carts = "namespaces/n/carts";
+        let cart = json!({ "metadata": { "name": "a" } });
+        assert_eq!(ask(&api, "POST", carts, cart).await.0, 201);
+        let receipt = |query: &str| format!("{carts}/a/receipt{query}");
+        let (code, body) =
+            ask(&api, "GET", &receipt("?item=a%2Fb&item=c&other=d"), Value::Null).await;
+        assert_eq!((code, body), (200, json!({ "cart": "a", "item": "a/b", "other": null })));
+        let (_, body) = ask(&api, "GET", &receipt(""), Value::Null).await;
+        assert_eq!(body["item"], Value::Null);
+        assert_eq!(ask(&api, "GET", &format!("{carts}/b/receipt"), Value::Null).await.0, 404);
+        assert_eq!(ask(&api, "POST", &receipt(""), json!({})).await.0, 405);
     }
 }

@@ -1,14 +1,7 @@
 //! The query parameters of the operations. Their names and types are upstream's; kubectl looks for
 //! `fieldValidation` before it relies on the server to find typos.
 
-/// A parameter in the query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parameter {
-    pub(super) name: &'static str,
-    /// `string`, `integer` or `boolean`.
-    pub(super) kind: &'static str,
-    pub(super) description: &'static str,
-}
+pub(super) use crate::resource::Parameter;
 
 const fn parameter(name: &'static str, kind: &'static str, description: &'static str) -> Parameter {
     Parameter { name, kind, description }

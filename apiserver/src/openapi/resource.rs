@@ -212,7 +212,10 @@ impl Described<'_> {
                 answer: self.kind.clone(),
                 ..described.post(&content)
             }],
-            Action::Get(_) => vec![described.read(&what, name, path)],
+            Action::Get(get) => {
+                let parameters = get.parameters();
+                vec![Operation { parameters, ..described.read(&what, name, path) }]
+            }
             Action::Status => {
                 let mut operations = described.changes(api, &what, name, path);
                 operations.push(described.read(&what, name, path));

@@ -37,6 +37,11 @@ impl Query {
         self.pairs.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// The parameters whose names are known, without the others.
+    pub(crate) fn only(&self, known: impl Fn(&str) -> bool) -> Self {
+        Self { pairs: self.pairs.iter().filter(|(name, _)| known(name)).cloned().collect() }
+    }
+
     /// Whether the parameter is there, with or without a value.
     pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()

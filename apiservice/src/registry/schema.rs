@@ -1,8 +1,12 @@
 //! `templates/NAME/schema`: what a form needs to know of a stored Template's parameters.
 
+use std::future::ready;
+
 use apiserver::object::Object;
+use apiserver::request::Query;
 use apiserver::resource::{Action, Context, Get, Subresource};
 use apiserver::status::Error;
+use futures::future::BoxFuture;
 use processor::Dialect;
 
 use super::{kinds, processing};
@@ -19,9 +23,15 @@ pub fn subresource(dialect: Dialect) -> Subresource {
 }
 
 impl Get for Form {
-    fn get(&self, _: &Context<'_>, parent: &Object) -> Result<String, Error> {
-        processing::with_template(self.0, parent, |template| {
+    fn get<'a>(
+        &'a self,
+        _: &'a Context<'a>,
+        parent: Object,
+        _: &'a Query,
+    ) -> BoxFuture<'a, Result<String, Error>> {
+        let form = processing::with_template(self.0, &parent, |template| {
             Ok(processor::form::json_schema(template))
-        })
+        });
+        Box::pin(ready(form))
     }
 }

@@ -13,6 +13,7 @@ mod door;
 mod expand;
 mod expandybird;
 mod guard;
+mod library;
 mod manager;
 mod manifests;
 mod operation;

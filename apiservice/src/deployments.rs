@@ -7,7 +7,6 @@ mod fetched;
 mod lease;
 mod metrics;
 mod records;
-mod registries;
 
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use apiserver::health::Health;
 use apiserver::metrics::Metrics;
 use apiserver::status::{Error, Reason};
 use expander::{
-    Access, Cache, Config, ExpandError, Fetch, Locked, NoFetch, Pool, PoolError, Register,
+    Access, Among, Cache, Config, ExpandError, Fetch, Locked, NoFetch, Pool, PoolError, Register,
     Registries, Render, Rendering, Terms, Web,
 };
 use expansion::{Call, Failure, Imports, Input, Wanted};
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 32;
 
 /// What expansions run on. Clones share it.
 #[derive(Clone)]
-pub struct Engine(Arc<Parts>);
+pub(crate) struct Engine(Arc<Parts>);
 
 struct Parts {
     renderer: Renderer,
@@ -58,7 +58,7 @@ pub(crate) enum Refused {
 
 impl Engine {
     /// One that runs no template, for those who only want to know what would be served.
-    pub fn absent() -> Self {
+    pub(crate) fn absent() -> Self {
         Self::of(Renderer::Absent("this server runs no templates".to_owned()), None)
     }
 
@@ -107,42 +107,39 @@ impl Engine {
         }
     }
 
-    /// Expands a configuration, or finds that it was expanded before.
-    pub(crate) async fn expand(&self, input: Input) -> Result<Done, Refused> {
-        let Parts { renderer, cache, web } = &*self.0;
-        let deadline = Instant::now() + TIME;
-        cache.expand(input, renderer, fetch(web.as_ref()), deadline).await.map_err(Refused::from)
-    }
-
-    /// The same with files that were fetched before, which are not fetched again, and with registries
-    /// that somebody may use.
-    pub(crate) async fn expand_with(
+    /// Expands a configuration, or finds that it was expanded before. Files that were fetched before are not fetched
+    /// again; registries are those that somebody may use.
+    pub(crate) async fn expand(
         &self,
         input: Input,
         fetched: &Imports,
         registries: Option<&dyn Registries>,
     ) -> Result<Done, Refused> {
-        if fetched.is_empty() && registries.is_none() {
-            return self.expand(input).await;
-        }
         let Parts { renderer, cache, web } = &*self.0;
-        let among = web.as_ref().zip(registries).map(|(web, registries)| web.among(registries));
-        let otherwise: &dyn Fetch = match &among {
-            Some(among) => among,
-            None => fetch(web.as_ref()),
-        };
-        let (fetch, deadline) = (Locked::new(fetched, otherwise), Instant::now() + TIME);
+        let among = among(web.as_ref(), registries);
+        let fetch = fetch(web.as_ref(), among.as_ref());
+        let deadline = Instant::now() + TIME;
+        if fetched.is_empty() && registries.is_none() {
+            return cache.expand(input, renderer, fetch, deadline).await.map_err(Refused::from);
+        }
+        let fetch = Locked::new(fetched, fetch);
         cache.expand_apart(input, renderer, &fetch, deadline).await.map_err(Refused::from)
     }
 
-    /// The text of the schema of a template that is fetched, if it has one.
+    /// The text of the schema of a template that is fetched, if it has one. Registries are those that somebody may use.
     ///
     /// # Errors
     /// Why the template cannot be had.
-    pub(crate) async fn schema(&self, name: &str) -> Result<Option<String>, String> {
+    pub(crate) async fn schema(
+        &self,
+        name: &str,
+        registries: Option<&dyn Registries>,
+    ) -> Result<Option<String>, String> {
         let wanted = [Wanted { name: name.to_owned() }];
-        let mut files =
-            fetch(self.0.web.as_ref()).fetch(&wanted).await.map_err(|error| error.to_string())?;
+        let web = self.0.web.as_ref();
+        let among = among(web, registries);
+        let fetched = fetch(web, among.as_ref()).fetch(&wanted).await;
+        let mut files = fetched.map_err(|error| error.to_string())?;
         if !files.contains_key(name) {
             return Err(format!("{name}: is not to be had"));
         }
@@ -150,9 +147,18 @@ impl Engine {
     }
 }
 
-/// What brings files where nobody has registries of his own.
-fn fetch(web: Option<&Web>) -> &dyn Fetch {
-    web.map_or(&NoFetch, |web| web)
+/// What brings files where somebody has registries of his own.
+fn among<'a>(web: Option<&'a Web>, registries: Option<&'a dyn Registries>) -> Option<Among<'a>> {
+    web.zip(registries).map(|(web, registries)| web.among(registries))
+}
+
+/// What brings files.
+fn fetch<'a>(web: Option<&'a Web>, among: Option<&'a Among<'a>>) -> &'a dyn Fetch {
+    match (among, web) {
+        (Some(among), _) => among,
+        (None, Some(web)) => web,
+        (None, None) => &NoFetch,
+    }
 }
 
 impl Renderer {

@@ -35,6 +35,7 @@ use crate::deployments::{self, Deployments};
 use crate::engine::Engine;
 use crate::groups::groups;
 use crate::signals;
+use crate::sources::Sources;
 
 /// A store that is open and read, and what is served from it.
 pub(crate) struct Foundation<'a> {
@@ -80,7 +81,8 @@ impl<'a> Foundation<'a> {
         to: Option<deployments::To>,
     ) -> (Api, Deployments) {
         let cluster = deployments::To::cluster(to.as_ref());
-        let expansions = deployments::Expansions::new(&self.engine, &self.store, cluster);
+        let sources = Sources::new(&self.store, cluster);
+        let expansions = deployments::Expansions::new(&self.engine, &self.store, &sources);
         plugins.push(Box::new(deployments::Journal));
         plugins.push(Box::new(deployments::Expands(expansions.clone())));
         let admission = Admission::new(plugins);
@@ -88,7 +90,7 @@ impl<'a> Foundation<'a> {
         let info = Info { title: "Formwork".to_owned(), version: git_version };
         let store = self.store.clone().guarded_by(admission.observed_by(&self.metrics));
         let deployments = Deployments::new(&self.store, expansions, to, &self.metrics);
-        let groups = groups(&self.engine, Some(deployments.deployer()));
+        let groups = groups(&self.engine, Some(&sources), Some(deployments.deployer()));
         (Api::new(groups, store, &info).observed_by(&self.metrics), deployments)
     }
 

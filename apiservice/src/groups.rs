@@ -10,15 +10,20 @@ use crate::registry::{
     deploymentpreviews, deployments, expansions, manifests, processedtemplates, registries,
     templates, typeinstances, types,
 };
+use crate::sources::Sources;
 
 /// Every API group that is served, for those who only want to know which these are.
 pub fn names() -> Vec<ApiGroup> {
-    groups(&Engine::absent(), None)
+    groups(&Engine::absent(), None, None)
 }
 
 /// Every API group that is served. What has to be expanded, `engine` expands; what a Deployment would
-/// do, `deployer` says.
-pub fn groups(engine: &Engine, deployer: Option<&Deployer>) -> Vec<ApiGroup> {
+/// do, `deployer` says; which Registries somebody may use, `sources`.
+pub(crate) fn groups(
+    engine: &Engine,
+    sources: Option<&Sources>,
+    deployer: Option<&Deployer>,
+) -> Vec<ApiGroup> {
     vec![
         group(
             "template.openshift.io",
@@ -42,7 +47,7 @@ pub fn groups(engine: &Engine, deployer: Option<&Deployer>) -> Vec<ApiGroup> {
             vec![
                 deploymentpreviews::resource(deployer),
                 deployments::resource(),
-                expansions::resource(engine),
+                expansions::resource(engine, sources),
                 manifests::resource(),
                 registries::resource(),
                 typeinstances::resource(),

@@ -20,4 +20,5 @@ mod foundation;
 pub mod run;
 mod sent;
 mod signals;
+mod sources;
 mod standalone;

@@ -10,13 +10,14 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{
     DeleteParams, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams, PostParams,
 };
-use kube::core::ApiResource;
+use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, watch_object};
 use kube::{Api, Client};
 use serde_json::Value;
 
 use super::answer::Fault;
+use crate::sources;
 
 /// What is written down as the writer of fields.
 const MANAGER: &str = "dm-compat";
@@ -48,7 +49,7 @@ impl Kind {
             Self::TypeInstance => ("TypeInstance", "typeinstances"),
             Self::Registry => ("Registry", "registries"),
         };
-        let gvk = kube::core::GroupVersionKind::gvk("dm.formwork.dev", "v1alpha1", kind);
+        let gvk = GroupVersionKind::gvk("dm.formwork.dev", "v1alpha1", kind);
         ApiResource::from_gvk_with_plural(&gvk, plural)
     }
 }
@@ -73,6 +74,22 @@ impl Actor {
             return Ok(None);
         }
         Ok(self.api(kind).get_opt(name).await?)
+    }
+
+    /// A Secret or a ConfigMap of that name, if there is one.
+    pub(super) async fn referred(
+        &self,
+        kind: sources::Kind,
+        name: &str,
+    ) -> Result<Option<DynamicObject>, kube::Error> {
+        if !is_name(name) {
+            return Ok(None);
+        }
+        let gvk = GroupVersionKind::gvk("", "v1", &kind.to_string());
+        let resource = ApiResource::from_gvk_with_plural(&gvk, kind.resource());
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), &self.namespace, &resource);
+        api.get_opt(name).await
     }
 
     /// All objects of a kind.

@@ -1,5 +1,7 @@
 //! Answers as Deployment Manager wrote them: JSON, or a line of text for whatever went wrong.
 
+use std::fmt;
+
 use apiserver::status::{Error, Reason};
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -78,6 +80,12 @@ impl Fault {
     #[cfg(test)]
     pub(super) fn message(&self) -> &str {
         &self.message
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::actor::{Actor, Kind, named};
 use super::answer::{self, Fault};
+use super::library::Library;
 use super::operation::{Deployed, Standing};
 use super::template::{Failed, ImportFile, Template};
 use crate::engine::Engine;
@@ -73,7 +74,7 @@ pub(super) async fn update(
     let patch = json!({ "metadata": { "uid": old.uid }, "spec": spec });
     match actor.patch(Kind::Deployment, name, &patch).await {
         Ok(updated) => settle(actor, updated).await,
-        Err(error) => Err(unexpandable(engine, &template, error).await),
+        Err(error) => Err(unexpandable(actor, engine, &template, error).await),
     }
 }
 
@@ -187,13 +188,18 @@ async fn refused(actor: &Actor, engine: &Engine, template: &Template, error: kub
     if exists {
         return Fault::bad(format!("Deployment {name} already exists"));
     }
-    unexpandable(engine, template, error).await
+    unexpandable(actor, engine, template, error).await
 }
 
 /// What is wrong with a template, as Deployment Manager put it, if it cannot be expanded.
-async fn unexpandable(engine: &Engine, template: &Template, error: kube::Error) -> Fault {
+async fn unexpandable(
+    actor: &Actor,
+    engine: &Engine,
+    template: &Template,
+    error: kube::Error,
+) -> Fault {
     if matches!(&error, kube::Error::Api(status) if status.code == 422) {
-        match template.expand(engine).await {
+        match template.expand(engine, Some(&Library::new(actor))).await {
             Ok(_) => {}
             Err(Failed::Template(why)) => return template.unexpandable(&why),
             Err(Failed::Request(error)) => return error.into(),

@@ -3,20 +3,29 @@
 use apiserver::limits::{Limits, heavy};
 use axum::body::Body;
 use axum::response::Response;
+use expander::Registries;
 use expansion::{Expanded, Map, Value};
 use http::StatusCode;
 use serde::Serialize;
 
+use super::actor::Actor;
 use super::answer::{Fault, JSON, answer};
+use super::library::Library;
 use super::template::{Failed, Template, read, whole};
 use crate::engine::Engine;
 
-/// Answers 201, or 400 with the reason in front of the configuration.
-pub(super) async fn expand(engine: &Engine, body: Body) -> Result<Response, Fault> {
+/// Answers 201, or 400 with the reason in front of the configuration. Registries are those of `actor`, if there is one.
+pub(super) async fn expand(
+    engine: &Engine,
+    actor: Option<&Actor>,
+    body: Body,
+) -> Result<Response, Fault> {
     let body = whole(body, Limits::default().body).await?;
     // It answered 200 and nothing.
     let template: Template = read(&body).map_err(Fault::bad)?;
-    let done = template.expand(engine).await.map_err(|failed| match failed {
+    let library = actor.map(Library::new);
+    let registries = library.as_ref().map(|library| library as &dyn Registries);
+    let done = template.expand(engine, registries).await.map_err(|failed| match failed {
         Failed::Template(why) => template.unexpandable(&why),
         Failed::Request(error) => error.into(),
     })?;

@@ -44,7 +44,7 @@ pub(super) async fn expand(
         Ok(template) => template,
         Err(why) => return refused(Reason::BadRequest, &why),
     };
-    match template.expand(engine).await {
+    match template.expand(engine, None).await {
         Ok(done) => {
             let size = done.size();
             let written = heavy(size, move || written(form, &template, done))

@@ -34,9 +34,9 @@ pub(super) async fn answer(State(site): State<Site>, request: Request) -> Respon
     };
     match route {
         Route::Healthz => text(StatusCode::OK, "OK".to_owned()),
-        Route::Expand => {
-            expand::expand(&site.engine, body).await.unwrap_or_else(Fault::into_response)
-        }
+        Route::Expand => expand::expand(&site.engine, site.actor.as_ref(), body)
+            .await
+            .unwrap_or_else(Fault::into_response),
         route => match &site.actor {
             Some(actor) => {
                 let asked = Asked { route, headers: parts.headers, query: parts.uri.query(), body };

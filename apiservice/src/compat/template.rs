@@ -5,8 +5,9 @@ use std::time::Duration;
 use apiserver::status::Error;
 use apiserver::yaml;
 use axum::body::{self, Body, Bytes, HttpBody as _};
+use expander::Registries;
 use expansion::imports::{self, File};
-use expansion::{Input, Options, Text, Value};
+use expansion::{Imports, Input, Options, Text, Value};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
@@ -92,8 +93,12 @@ impl Template {
         from_json(text, "a template is an object with name, content and imports")
     }
 
-    /// Expands it. The deployment is called like the template, and so is the project.
-    pub(super) async fn expand(&self, engine: &Engine) -> Result<Done, Failed> {
+    /// Expands it, with templates of these registries. The deployment is called like the template, and so is the project.
+    pub(super) async fn expand(
+        &self,
+        engine: &Engine,
+        registries: Option<&dyn Registries>,
+    ) -> Result<Done, Failed> {
         let files: Vec<_> = self.imports.iter().map(ImportFile::to_file).collect();
         let imports = imports::named(&files).map_err(|errors| {
             let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
@@ -106,7 +111,8 @@ impl Template {
             env: env.into_iter().collect(),
             options: Options::default(),
         };
-        engine.expand(input).await.map_err(|refused| match refused {
+        let expanded = engine.expand(input, &Imports::new(), registries).await;
+        expanded.map_err(|refused| match refused {
             Refused::Failure(failure) => Failed::Template(failure.deployment_manager()),
             Refused::Request(error) => Failed::Request(error),
         })

@@ -63,7 +63,7 @@ pub(super) async fn metadata(actor: &Actor, engine: &Engine, of: &str) -> Result
     let schema = match known {
         Some(known) => known.schema,
         None if is_elsewhere(of) => {
-            engine.schema(of).await.map_err(Fault::bad)?.unwrap_or_default()
+            engine.schema(of, None).await.map_err(Fault::bad)?.unwrap_or_default()
         }
         None => String::new(),
     };

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) struct Absent;
 
 fn absent<T: Send + 'static>() -> BoxFuture<'static, Result<T, ClusterError>> {
-    let message = "this server stands alone, and has no cluster to deploy to".to_owned();
+    let message = "this server stands alone, and has no cluster".to_owned();
     ready(Err(ClusterError::Unavailable { message, after: None })).boxed()
 }
 

@@ -11,16 +11,16 @@ use expander::Registries;
 use futures::future::BoxFuture;
 
 use super::fetched;
-use super::registries::Known;
 use crate::engine::{Done, Engine, Refused};
 use crate::sent::{self, Defaults};
+use crate::sources::Sources;
 
 /// The engine, as the deployer knows one.
 #[derive(Clone)]
 pub(crate) struct Expansions {
     engine: Engine,
     store: Store,
-    cluster: Arc<dyn Cluster>,
+    sources: Sources,
 }
 
 /// Why there is no result.
@@ -34,14 +34,14 @@ pub(super) enum Unexpanded {
 }
 
 impl Expansions {
-    /// One for the Deployments of a store, which are deployed to `cluster`.
-    pub(crate) fn new(engine: &Engine, store: &Store, cluster: Arc<dyn Cluster>) -> Self {
-        Self { engine: engine.clone(), store: store.clone(), cluster }
+    /// One for the Deployments of a store, which are deployed to the cluster of `sources`.
+    pub(crate) fn new(engine: &Engine, store: &Store, sources: &Sources) -> Self {
+        Self { engine: engine.clone(), store: store.clone(), sources: sources.clone() }
     }
 
     /// The cluster.
     pub(super) fn cluster(&self) -> Arc<dyn Cluster> {
-        self.cluster.clone()
+        self.sources.cluster()
     }
 
     /// What a Deployment comes to, with the files that were fetched for it before, and with the
@@ -56,10 +56,9 @@ impl Expansions {
         let unavailable =
             |error: apiserver::status::Error| Unexpanded::Unavailable(error.message().to_owned());
         let before = fetched::before(&self.store, deployment).await.map_err(unavailable)?;
-        let known = Known::of(&self.store, &*self.cluster, namespace, &spec.requester).await;
-        let known = known.map_err(unavailable)?;
+        let known = self.sources.of(namespace, &spec.requester).await.map_err(unavailable)?;
         let registries = known.as_ref().map(|known| known as &dyn Registries);
-        self.engine.expand_with(input, &before, registries).await.map_err(|why| match why {
+        self.engine.expand(input, &before, registries).await.map_err(|why| match why {
             Refused::Failure(failure) => {
                 Unexpanded::Wrong(files.to_field_errors(&failure.problems))
             }

@@ -6,17 +6,24 @@ use apiserver::limits::heavy;
 use apiserver::object::{Fields, Object};
 use apiserver::resource::{Context, Create, Resource, Serves};
 use apiserver::status::{Error, Subject};
+use expander::Registries;
+use expansion::Imports;
 use futures::future::BoxFuture;
 
-use super::kinds;
+use super::{deployments, kinds};
 use crate::engine::{Engine, Refused};
 use crate::sent::{Defaults, Spec};
+use crate::sources::Sources;
 
-struct Expansions(Engine);
+struct Expansions {
+    engine: Engine,
+    sources: Option<Sources>,
+}
 
-/// The resource. Its templates run on `engine`.
-pub fn resource(engine: &Engine) -> Resource {
-    Resource::new(kinds::expansion(), Serves::Created(Box::new(Expansions(engine.clone()))))
+/// The resource. Its templates run on `engine`; those of Registries come from `sources`.
+pub(crate) fn resource(engine: &Engine, sources: Option<&Sources>) -> Resource {
+    let expansions = Expansions { engine: engine.clone(), sources: sources.cloned() };
+    Resource::new(kinds::expansion(), Serves::Created(Box::new(expansions)))
 }
 
 impl Create for Expansions {
@@ -36,7 +43,14 @@ impl Create for Expansions {
             let (input, files) = spec
                 .into_input(&Defaults { name, namespace, now: cx.now })
                 .map_err(|errors| invalid(&errors))?;
-            let done = self.0.expand(input).await.map_err(|refused| match refused {
+            let requester = deployments::requester(cx.user);
+            let known = match &self.sources {
+                Some(sources) => sources.of(namespace, &requester).await?,
+                None => None,
+            };
+            let registries = known.as_ref().map(|known| known as &dyn Registries);
+            let expanded = self.engine.expand(input, &Imports::new(), registries).await;
+            let done = expanded.map_err(|refused| match refused {
                 Refused::Failure(failure) => invalid(&files.to_field_errors(&failure.problems)),
                 Refused::Request(error) => error,
             })?;
@@ -81,7 +95,7 @@ mod tests {
         let fields = Fields::new(decoded.fields);
         let user = User::default();
         let cx = context(&user);
-        let expansions = Expansions(engine.clone());
+        let expansions = Expansions { engine: engine.clone(), sources: None };
         let (object, warnings) = expansions.create(&cx, Object { meta, fields }).await?;
         Ok((serde_json::from_str(&object.fields.to_json()).unwrap(), warnings))
     }
@@ -143,7 +157,8 @@ mod tests {
             let sent = Object { meta: ObjectMeta::default(), fields };
             let user = User::default();
             let cx = context(&user);
-            let answered = Expansions(Engine::in_process()).create(&cx, sent).await;
+            let expansions = Expansions { engine: Engine::in_process(), sources: None };
+            let answered = expansions.create(&cx, sent).await;
             let reason = answered.err().map(|error| error.reason());
             assert!(matches!(reason, None | Some(Reason::Invalid)), "{spec}: {reason:?}");
         }

@@ -1,9 +1,9 @@
-//! `registries`: where Deployments of a namespace find templates. Asking them is the business of
-//! [`crate::deployments`].
+//! `registries`: where the configurations of a namespace find templates. Who may use which is the business of
+//! [`crate::sources`].
 
 use apiserver::field;
 use apiserver::object::Object;
-use apiserver::resource::{Cell, Column, Resource, Serves, Strategy};
+use apiserver::resource::{Cell, Column, Definition, Resource, Serves, Strategy};
 use serde::Deserialize;
 
 use super::kinds;
@@ -73,9 +73,14 @@ pub(super) const FORMATS: [&str; 6] =
 
 struct Registries;
 
+/// The definition of the kind.
+pub(crate) fn definition() -> Definition {
+    kinds::registry()
+}
+
 /// The resource.
 pub fn resource() -> Resource {
-    Resource::new(kinds::registry(), Serves::Stored(Box::new(Registries)))
+    Resource::new(definition(), Serves::Stored(Box::new(Registries)))
         .selectable_by(&["spec.type"])
 }
 

@@ -1,4 +1,4 @@
-use deployer::{Applied, Apply, ClusterError, Kind, Mapping};
+use deployer::{Access, Applied, Apply, ClusterError, Kind, Mapping, Target, Verb};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 use serde_json::json;
@@ -92,7 +92,7 @@ impl Cluster for Shelf {
 async fn found(user: &str, specs: &[Value], name: &str) -> Result<Option<Registry>, String> {
     let all = specs.iter().map(|spec| serde_json::from_value(spec.clone()).unwrap()).collect();
     let requester = Requester { username: user.to_owned(), ..Requester::default() };
-    let known = Known { all, cluster: &Shelf, namespace: "demo", requester: &requester };
+    let known = Known::new(all, Requested::new(&Shelf, "demo", &requester));
     Registries::of(&known, name).await
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A server has one, and everybody who expands shares it. How a request is read and answered is no business of it.
 
+mod asking;
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +40,8 @@ struct Parts {
     cache: Cache,
     /// What fetches, if anything may be fetched.
     web: Option<Web>,
+    /// Who asks registries what they have.
+    asking: asking::Places,
 }
 
 enum Renderer {
@@ -69,7 +73,8 @@ impl Engine {
     }
 
     fn of(renderer: Renderer, web: Option<Web>) -> Self {
-        Self(Arc::new(Parts { renderer, cache: Cache::new(KEPT).at_once(AT_ONCE), web }))
+        let cache = Cache::new(KEPT).at_once(AT_ONCE);
+        Self(Arc::new(Parts { renderer, cache, web, asking: asking::Places::default() }))
     }
 
     /// Starts the pool. Without the program that templates run in there is none, and all else is served.
@@ -115,7 +120,7 @@ impl Engine {
         fetched: &Imports,
         registries: Option<&dyn Registries>,
     ) -> Result<Done, Refused> {
-        let Parts { renderer, cache, web } = &*self.0;
+        let Parts { renderer, cache, web, .. } = &*self.0;
         let among = among(web.as_ref(), registries);
         let fetch = fetch(web.as_ref(), among.as_ref());
         let deadline = Instant::now() + TIME;

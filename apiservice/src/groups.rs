@@ -49,7 +49,7 @@ pub(crate) fn groups(
                 deployments::resource(),
                 expansions::resource(engine, sources),
                 manifests::resource(),
-                registries::resource(),
+                registries::resource(engine, sources),
                 typeinstances::resource(),
                 types::resource(),
             ],

@@ -7,6 +7,7 @@ pub mod manifests;
 pub mod processed;
 pub mod processedtemplates;
 pub mod registries;
+pub mod registrytypes;
 pub mod schema;
 pub mod templates;
 pub mod typeinstances;

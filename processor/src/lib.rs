@@ -60,7 +60,7 @@ mod generator;
 mod group;
 mod json;
 mod label;
-mod pattern;
+pub mod pattern;
 mod process;
 mod reference;
 mod rewrite;

@@ -1,10 +1,11 @@
-//! The `pattern` of a parameter: a regular expression, searched anywhere in the value.
+//! Regular expressions of people who are not trusted, as the `pattern` of a parameter: searched anywhere in a value.
 //!
 //! It means what JSON Schema and the patterns of Kubernetes mean: unanchored, and `\d`, `\w` and
 //! `\s` are ASCII. The syntax is that of the `regex` crate, so there are neither look-around nor
-//! back references, and matching takes linear time. What a template may make us compile is bounded.
+//! back references, and matching takes linear time. What anybody may make us compile is bounded.
 
-use regex::{Regex, RegexBuilder};
+pub use regex::Regex;
+use regex::RegexBuilder;
 
 /// The longest pattern, in bytes.
 const MAX_LENGTH: usize = 1024;
@@ -15,7 +16,7 @@ const MAX_SIZE: usize = 256 << 10;
 ///
 /// # Errors
 /// What is wrong with it, in a phrase.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+pub fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MAX_LENGTH {
         return Err(format!("must be no longer than {MAX_LENGTH} bytes"));
     }

@@ -7,6 +7,7 @@ mod killed;
 mod measured;
 mod own;
 mod refusing;
+mod registries;
 mod restricted;
 mod stopped;
 

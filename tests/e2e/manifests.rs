@@ -255,10 +255,18 @@ fn users_may_do_what_their_roles_say(kubectl: &Kubectl) -> Result<()> {
         |user: &str| may(kubectl, user, &[], "create dm.formwork.dev/registries default -");
     await_that(|| registries("admin"), "admin: create registries")?;
     ensure!(!registries("edit")?, "edit: create registries");
+    let asking = || may(kubectl, "edit", &[], "get dm.formwork.dev/registries/types default -");
+    await_that(asking, "edit: get registries/types")?;
     for what in ["get types", "list types", "list typeinstances", "watch registries"] {
         await_that(|| viewing(what), &format!("view: {what}"))?;
     }
-    for what in ["get deployments", "list manifests", "delete types", "watch typeinstances"] {
+    for what in [
+        "get deployments",
+        "list manifests",
+        "delete types",
+        "watch typeinstances",
+        "get registries/types",
+    ] {
         ensure!(!viewing(what)?, "view: {what}");
     }
     for group in TEMPLATES {

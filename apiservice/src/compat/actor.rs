@@ -14,6 +14,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, watch_object};
 use kube::{Api, Client};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::answer::Fault;
@@ -90,6 +91,21 @@ impl Actor {
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.client.clone(), &self.namespace, &resource);
         api.get_opt(name).await
+    }
+
+    /// What stands below an object's name, asked with this parameter of the query, if any.
+    pub(super) async fn below<T: DeserializeOwned>(
+        &self,
+        kind: Kind,
+        name: &str,
+        below: &str,
+        query: Option<(&str, &str)>,
+    ) -> Result<T, kube::Error> {
+        let query = query.map(|(key, value)| format!("?{key}={}", escaped(value)));
+        let url = self.api(kind).resource_url().to_owned();
+        let path = format!("{url}/{name}/{below}{}", query.unwrap_or_default());
+        let request = http::Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)?;
+        self.client.request(request).await
     }
 
     /// All objects of a kind.
@@ -170,6 +186,17 @@ fn refused(error: watcher::Error) -> Option<Fault> {
         },
         _ => None,
     }
+}
+
+/// A value as it stands in a query.
+fn escaped(value: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    value.bytes().map(byte).collect()
 }
 
 /// Whether an object may be called so. Anything else could mean another path of the API.

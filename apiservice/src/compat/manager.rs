@@ -81,7 +81,7 @@ impl Asked<'_> {
             Route::RegistryOf(name) => registries::of(actor, name).await,
             Route::Registries => registries::list(actor).await,
             Route::Registry(name) => registries::read(actor, name).await,
-            Route::RegistryTypes(name) => registries::types(actor, name).await,
+            Route::RegistryTypes(name) => registries::types(actor, name, self.query).await,
             Route::RegistryType(name, of) => registries::urls(actor, name, of).await,
             Route::Download(name) => registries::download(actor, name, self.query).await,
             Route::Credential(name) => credentials::read(actor, name).await,

@@ -1,11 +1,12 @@
 //! Registries of templates, which are Registries of ours.
 //!
-//! What a registry holds is fetched when it is deployed; no file of it is handed on to whoever asks here, since the
-//! registry's credential would open it.
+//! What they have is asked of the Kubernetes API, as everything is. No file but schemas is handed on to whoever asks here:
+//! a registry's credential would open it.
 
 use apiserver::request::Query;
 use apiserver::status::Reason;
 use axum::response::Response;
+use expander::{Offered, within};
 use http::StatusCode;
 use kube::api::DynamicObject;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,39 @@ pub(super) struct Registry {
     format: String,
     #[serde(deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
     credentialname: String,
+}
+
+/// What a registry has, as it is served.
+#[derive(Deserialize)]
+struct Types {
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    collection: Option<String>,
+    name: String,
+    version: Option<String>,
+    #[serde(default)]
+    urls: Vec<String>,
+    schema: Option<String>,
+}
+
+/// A template as Deployment Manager lists it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Listed {
+    collection: String,
+    name: String,
+    version: Version,
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Version {
+    major: u64,
+    minor: u64,
+    patch: u64,
 }
 
 /// All of them.
@@ -72,29 +106,62 @@ pub(super) async fn create(
     Ok(answer::json(StatusCode::OK, &registry))
 }
 
-/// The name of the one that a type stands in: the one with the longest URL that the type begins with.
+/// The name of the one that a type stands in.
 pub(super) async fn of(actor: &Actor, of: &str) -> Result<Response, Fault> {
-    let wanted = bare(of);
-    let all = actor.list(Kind::Registry).await?.into_iter().map(Registry::from);
-    let fits = all.filter(|registry| {
-        let rest = wanted.strip_prefix(bare(&registry.url));
-        rest.is_some_and(|rest| rest.starts_with('/') && !registry.url.is_empty())
-    });
-    let found = fits.max_by_key(|registry| bare(&registry.url).len());
     let missing = || Fault::bad(format!("Failed to find registry for url: {of}"));
-    Ok(answer::json(StatusCode::OK, &found.ok_or_else(missing)?.name))
+    let (registry, _) = holder(actor, of).await?.ok_or_else(missing)?;
+    Ok(answer::json(StatusCode::OK, &registry.name))
 }
 
-/// The templates in one.
-pub(super) async fn types(actor: &Actor, name: &str) -> Result<Response, Fault> {
+/// The one that a type stands in, that with the longest URL that the type begins with, and what the type says behind it.
+async fn holder<'a>(actor: &Actor, of: &'a str) -> Result<Option<(Registry, &'a str)>, Fault> {
+    let all = actor.list(Kind::Registry).await?.into_iter().map(Registry::from);
+    let fits = all.filter_map(|registry| {
+        let rest = within(of, bare(&registry.url))?;
+        Some((registry, rest))
+    });
+    Ok(fits.max_by_key(|(registry, _)| bare(&registry.url).len()))
+}
+
+/// The templates in one, or those that a regular expression is found in. What has no version, or one that is no number,
+/// is of version 0, or is left out.
+pub(super) async fn types(
+    actor: &Actor,
+    name: &str,
+    query: Option<&str>,
+) -> Result<Response, Fault> {
     existing(actor, name, Reason::InternalError).await?;
-    Err(unserved("lists of templates"))
+    let query = query.map(Query::parse).unwrap_or_default();
+    let regex = query.get("regex").map(|regex| ("regex", regex));
+    let found: Types = asked(actor, name, regex).await?;
+    let listed: Vec<_> = found.items.into_iter().filter_map(Listed::of).collect();
+    Ok(answer::list(&listed))
 }
 
 /// Where the files of a template are.
-pub(super) async fn urls(actor: &Actor, name: &str, _: &str) -> Result<Response, Fault> {
+pub(super) async fn urls(actor: &Actor, name: &str, of: &str) -> Result<Response, Fault> {
     existing(actor, name, Reason::BadRequest).await?;
-    Err(unserved("URLs of templates"))
+    let found: Types = asked(actor, name, Some(("type", of))).await?;
+    let urls: Vec<_> = found.items.into_iter().flat_map(|item| item.urls).collect();
+    Ok(answer::list(&urls))
+}
+
+/// The schema of a type that stands in a registry, empty if it has none; `None`, if it stands in no registry.
+pub(super) async fn schema(actor: &Actor, of: &str) -> Result<Option<String>, Fault> {
+    let Some((registry, rest)) = holder(actor, of).await? else { return Ok(None) };
+    let found: Types = asked(actor, &registry.name, Some(("type", rest))).await?;
+    let schema = found.items.into_iter().find_map(|item| item.schema);
+    Ok(Some(schema.unwrap_or_default()))
+}
+
+/// What a registry is said to have. To Deployment Manager it was its own fault that a registry did not answer.
+async fn asked(actor: &Actor, name: &str, query: Option<(&str, &str)>) -> Result<Types, Fault> {
+    actor.below(Kind::Registry, name, "types", query).await.map_err(|error| match error {
+        kube::Error::Api(status) if status.code == 503 => {
+            Fault::new(Reason::InternalError, status.message.clone())
+        }
+        error => error.into(),
+    })
 }
 
 /// The text of a file.
@@ -160,6 +227,21 @@ impl Registry {
     }
 }
 
+impl Listed {
+    fn of(item: Item) -> Option<Self> {
+        let Item { collection, name, version, .. } = item;
+        let version = match version {
+            None => Version::default(),
+            version => {
+                let offered = Offered { collection: None, template: name.clone(), version };
+                let numbers = offered.parsed_version()?;
+                Version { major: numbers.major, minor: numbers.minor, patch: numbers.patch }
+            }
+        };
+        Some(Self { collection: collection.unwrap_or_default(), name, version })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +258,27 @@ mod tests {
         assert_eq!(object["spec"]["credentialRef"], json!({ "name": "c" }));
         let object: DynamicObject = serde_json::from_value(object).unwrap();
         assert_eq!(serde_json::to_string(&Registry::from(object)).unwrap(), text);
+    }
+
+    #[test]
+    fn a_template_is_listed_by_the_numbers_of_its_version() {
+        let listed = |text: &str| {
+            let listed = Listed::of(serde_json::from_str(text).unwrap());
+            listed.map(|listed| serde_json::to_string(&listed).unwrap())
+        };
+        for (item, want) in [
+            (
+                r#"{"type":"p/c/t:v1.2","collection":"c","name":"t","version":"v1.2"}"#,
+                Some(r#"{"Collection":"c","Name":"t","Version":{"Major":1,"Minor":2,"Patch":0}}"#),
+            ),
+            (
+                r#"{"type":"p/t","name":"t"}"#,
+                Some(r#"{"Collection":"","Name":"t","Version":{"Major":0,"Minor":0,"Patch":0}}"#),
+            ),
+            (r#"{"type":"p/t:latest","name":"t","version":"latest"}"#, None),
+        ] {
+            assert_eq!(listed(item).as_deref(), want, "{item}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::{Actor, Kind};
 use super::answer::{self, Fault};
+use super::registries;
 use crate::engine::Engine;
 
 /// The name under which all instances are asked for.
@@ -56,16 +57,21 @@ pub(super) async fn instances(actor: &Actor, of: &str) -> Result<Response, Fault
     Ok(answer::list(&shown))
 }
 
-/// The text of the schema of a type, of one that is deployed or else of one that can be fetched; empty, where there is
-/// none.
+/// The text of the schema of a type, of one that is deployed, or stands in a registry, or else can be fetched; empty,
+/// where there is none.
 pub(super) async fn metadata(actor: &Actor, engine: &Engine, of: &str) -> Result<Response, Fault> {
     let known = types(actor).await?.into_iter().find(|known| known.r#type == of);
     let schema = match known {
         Some(known) => known.schema,
-        None if is_elsewhere(of) => {
-            engine.schema(of, None).await.map_err(Fault::bad)?.unwrap_or_default()
-        }
-        None => String::new(),
+        // What stands in a registry says where.
+        None if !of.contains('/') => String::new(),
+        None => match registries::schema(actor, of).await? {
+            Some(schema) => schema,
+            None if is_elsewhere(of) => {
+                engine.schema(of, None).await.map_err(Fault::bad)?.unwrap_or_default()
+            }
+            None => String::new(),
+        },
     };
     Ok(answer::json(StatusCode::OK, &schema))
 }

@@ -6,7 +6,9 @@ use apiserver::object::Object;
 use apiserver::resource::{Cell, Column, Definition, Resource, Serves, Strategy};
 use serde::Deserialize;
 
-use super::kinds;
+use super::{kinds, registrytypes};
+use crate::engine::Engine;
+use crate::sources::Sources;
 
 /// A Registry's spec, as its schema has proven it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -78,10 +80,11 @@ pub(crate) fn definition() -> Definition {
     kinds::registry()
 }
 
-/// The resource.
-pub fn resource() -> Resource {
+/// The resource. What a Registry has, `engine` asks, for those who may use what `sources` has.
+pub(crate) fn resource(engine: &Engine, sources: Option<&Sources>) -> Resource {
     Resource::new(definition(), Serves::Stored(Box::new(Registries)))
         .selectable_by(&["spec.type"])
+        .with(registrytypes::subresource(engine, sources))
 }
 
 const COLUMNS: [Column; 2] = [

@@ -14,12 +14,36 @@ fn name(kind: &str) -> String {
 pub(in crate::registry) fn registry() -> Definition {
     let schema = Schema::object(
         name("Registry"),
-        "A Registry is where Deployments of its namespace find templates: types that begin with its URL stand in it.",
+        "A Registry is where the configurations of its namespace find templates: types that begin with its URL stand in it.",
     )
     .required("spec", spec().described("Where it is, and how it is laid out."));
     let (group, version) = API;
     let definition = Definition::namespaced(group, version, "Registry", "registries", schema);
     Definition { singular: "registry", short_names: &["dmr"], ..definition }
+}
+
+/// The definition of the kind `RegistryTypes`, which `registries/NAME/types` answers.
+pub(in crate::registry) fn registry_types() -> Definition {
+    let item = Schema::object(name("RegistryType"), "A RegistryType is a template of a Registry, in one version.")
+        .always("type", Schema::string("The type, as configurations and templates write it."))
+        .optional("collection", Schema::string("The collection that it stands in, if it stands in one."))
+        .always("name", Schema::string("Its name."))
+        .optional("version", Schema::string("Its version, as it is spelled there; absent where the Registry has none."))
+        .optional("urls", Schema::list(Schema::string("")).described(
+            "Where its files are, the template and its schema. Only of a type that was asked for by its name.",
+        ))
+        .optional("schema", Schema::string(
+            "The text of its schema, if it has one. Only of a type that was asked for by its name.",
+        ));
+    let schema = Schema::object(
+        name("RegistryTypes"),
+        "RegistryTypes are the templates that a Registry has. It is asked whenever somebody wants to know.",
+    )
+    .always("items", Schema::list(item).described("The templates, by collection, name and version."));
+    let (group, version) = API;
+    let definition =
+        Definition::namespaced(group, version, "RegistryTypes", "registries/types", schema);
+    Definition { singular: "", ..definition }
 }
 
 fn spec() -> Schema {
@@ -61,9 +85,11 @@ fn spec() -> Schema {
              collections are there unless it is said.",
         ))
         .optional("credentialRef", credential.described(
-            "With what a repository or a web server is asked. It is read as the user for whom something is deployed, who has to be allowed to.",
+            "With what a repository or a web server is asked. It is read as the user for whom something is deployed, or who \
+             expands or lists, and who has to be allowed to.",
         ))
         .optional("configMapRef", config_map.described(
-            "The ConfigMap of a Registry of that type. It is read as the user for whom something is deployed.",
+            "The ConfigMap of a Registry of that type. It is read as the user for whom something is deployed, or who expands \
+             or lists.",
         ))
 }

@@ -14,6 +14,7 @@ mod kubernetes;
 mod layout;
 mod progress;
 mod properties;
+mod registry;
 mod rest;
 mod shapes;
 mod status;

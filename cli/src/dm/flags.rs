@@ -46,9 +46,13 @@ pub(super) const FLAGS: &[Flag] = &[
         Takes::Text,
         "Properties of a type, as k1=v1,k2=v2; what is an integer is one, all else is text",
     ),
-    flag("regex", Takes::Text, "Which templates of a registry to list"),
+    flag(
+        "regex",
+        Takes::Text,
+        "Which templates of a registry to list: those with this in COLLECTION/NAME:VERSION",
+    ),
     flag("registry", Takes::Text, "Registry to list or create (application-dm-templates)"),
-    flag("registryfile", Takes::Text, "File that describes a registry"),
+    flag("registryfile", Takes::Text, "File that describes a registry, in YAML or JSON"),
     flag(
         "service",
         Takes::Text,

@@ -7,10 +7,10 @@ mod changing;
 mod credentials;
 mod diff;
 mod reading;
+mod registries;
 
 use std::time::Duration;
 
-use anyhow::bail;
 use futures::Stream;
 use http::Method;
 use kube::core::WatchEvent;
@@ -75,8 +75,12 @@ pub(super) async fn run(command: Command, line: &Line) -> anyhow::Result<()> {
         Command::SetCredential(name, credential) => {
             credentials::set(&api, &name, &credential).await
         }
-        Command::Templates { .. } | Command::Registries | Command::CreateRegistry { .. } => {
-            bail!("this command needs a service with Deployment Manager's own paths (--service)")
+        Command::Templates { registry, regex } => {
+            registries::templates(&api, &registry, regex.as_deref()).await
+        }
+        Command::Registries => registries::list(&api).await,
+        Command::CreateRegistry { registry, text } => {
+            registries::create(&api, &registry, &text).await
         }
     }
 }

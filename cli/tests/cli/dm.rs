@@ -330,6 +330,7 @@ fn types_and_their_instances_are_those_of_the_original() {
             ok(&json!({"metadata": {}, "items": [instance("a", "Pod")]})),
         ),
         (&format!("{base}/typeinstances?limit=500"), ok(&json!({"metadata": {}, "items": []}))),
+        (&format!("{base}/registries?limit=500"), ok(&json!({"metadata": {}, "items": []}))),
     ]);
     assert_eq!(dm(&server, &["deployed-types"]).quietly(), "- Pod\n- t.jinja\n\n");
     assert_eq!(
@@ -341,6 +342,89 @@ fn types_and_their_instances_are_those_of_the_original() {
     assert!(
         dm(&server, &["describe", "Nope"]).refused().starts_with("error: Nope is not deployed")
     );
+}
+
+fn registry(name: &str, url: &str) -> Value {
+    json!({"metadata": {"name": name, "resourceVersion": "7"}, "spec": {"type": "github", "url": url, "format": ["versioned", "collection"]}})
+}
+
+#[test]
+fn registries_and_their_templates_are_those_of_the_original() {
+    let base = "GET /apis/dm.formwork.dev/v1alpha1/namespaces/here";
+    let all = [registry("all", "https://github.com/o/r/"), registry("part", "github.com/o/r/part")];
+    let item =
+        |version: &str| json!({"type": "x", "collection": "c", "name": "t", "version": version});
+    let described = json!({"type": "x", "name": "t", "schema": "info: {}"});
+    let server = Server::start(&[
+        (&format!("{base}/registries?limit=500"), ok(&json!({"metadata": {}, "items": all}))),
+        (
+            &format!("{base}/registries/all/types"),
+            ok(
+                &json!({"items": [item("v1"), item("v1.2.3"), item("latest"), {"type": "x", "name": "u"}]}),
+            ),
+        ),
+        (&format!("{base}/registries/all/types?regex=%5Ea%20%2B"), ok(&json!({"items": []}))),
+        (&format!("{base}/registries/part/types?type=t%3Av1"), ok(&json!({"items": [described]}))),
+        ("*", ok(&json!({"metadata": {}, "items": []}))),
+    ]);
+    assert_eq!(
+        dm(&server, &["registries"]).quietly(),
+        "- format: versioned;collection\n  name: all\n  type: github\n  url: https://github.com/o/r/\n\
+         - format: versioned;collection\n  name: part\n  type: github\n  url: github.com/o/r/part\n\n"
+    );
+    let shown = |name: &str, collection: &str, [major, minor, patch]: [u8; 3]| {
+        format!(
+            "- Collection: {collection}\n  Name: {name}\n  Version:\n    Major: {major}\n    Minor: {minor}\n    Patch: {patch}\n"
+        )
+    };
+    let want =
+        [shown("t", "c", [1, 0, 0]), shown("t", "c", [1, 2, 3]), shown("u", "\"\"", [0, 0, 0])];
+    let templates = ["templates", "--registry", "all"];
+    assert_eq!(dm(&server, &templates).quietly(), format!("{}\n", want.concat()));
+    let matching = ["templates", "--registry", "all", "--regex", "^a +"];
+    assert_eq!(dm(&server, &matching).quietly(), "null\n\n");
+    let described = dm(&server, &["describe", "https://github.com/o/r/part/t:v1"]).quietly();
+    assert_eq!(described, "'info: {}'\n\n");
+}
+
+#[test]
+fn a_registry_is_created_or_replaced_from_either_file() {
+    let all = "/apis/dm.formwork.dev/v1alpha1/namespaces/here/registries";
+    let missing = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "no",
+        "reason": "NotFound", "details": {"name": "new"}, "code": 404});
+    let stored = registry("old", "github.com/o/r");
+    let server = Server::start(&[
+        (&format!("GET {all}/new"), Answer::status(404, &missing.to_string())),
+        (&format!("POST {all}"), ok(&registry("new", "github.com/o/r"))),
+        (&format!("GET {all}/old"), ok(&stored)),
+        (&format!("PUT {all}/old"), ok(&stored)),
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let create = |name: &str, text: &str| {
+        let file = folder.path().join("registry");
+        std::fs::write(&file, text).unwrap();
+        let file = file.display().to_string();
+        dm(&server, &["createregistry", "--registry", name, "--registryfile", &file])
+    };
+    let theirs = "name: new\ntype: github\nurl: github.com/o/r\nformat: versioned;collection\n";
+    assert_eq!(
+        create("new", theirs).quietly(),
+        "format: versioned;collection\nname: new\ntype: github\nurl: github.com/o/r\n\n"
+    );
+    let spec = json!({"type": "configMap", "url": "h/x", "configMapRef": {"name": "c"}});
+    let ours = json!({"kind": "Registry", "metadata": {"name": "old"}, "spec": spec}).to_string();
+    create("old", &ours).quietly();
+    let refused = create("new", &ours).refused();
+    assert!(refused.contains("Registry name does not match old != new"), "{refused}");
+    let received = server.received();
+    let sent = |index: usize| serde_json::from_str::<Value>(&received[index].body).unwrap();
+    assert_eq!(
+        sent(1),
+        json!({"apiVersion": "dm.formwork.dev/v1alpha1", "kind": "Registry", "metadata": {"name": "new"},
+            "spec": {"type": "github", "url": "github.com/o/r", "format": ["versioned", "collection"]}})
+    );
+    assert_eq!((&sent(3)["spec"], &sent(3)["metadata"]), (&spec, &stored["metadata"]));
+    assert_eq!(received.len(), 4, "a file of another name is not sent");
 }
 
 #[test]

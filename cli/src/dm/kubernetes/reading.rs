@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
-use super::Api;
+use super::{Api, registries};
 use crate::client::{JSON, Refused};
 use crate::dm::deployment::Deployment;
 use crate::dm::{layout, print, shapes, status};
@@ -114,13 +114,18 @@ pub(super) async fn instances(api: &Api, kind: &str) -> anyhow::Result<()> {
     print(&json)
 }
 
-/// Prints the schema of a type that is deployed; nothing, as the original does, where it has none.
+/// Prints the schema of a type that is deployed, or else of one in a registry; nothing, as the original does, where it has
+/// none.
 pub(super) async fn describe(api: &Api, kind: &str) -> anyhow::Result<()> {
     let types: Vec<Type> = api.list("types", JSON, Some(("type", kind))).await?;
-    let [found] = types.as_slice() else {
-        bail!("{kind} is not deployed (with --service, types of registries are described as well)");
+    let schema = match types.into_iter().next() {
+        Some(deployed) => deployed.schema,
+        None => match registries::schema(api, kind).await? {
+            Some(schema) => schema,
+            None => bail!("{kind} is not deployed, and stands in no registry"),
+        },
     };
-    print(&serde_json::to_string(&found.schema)?)
+    print(&serde_json::to_string(&schema)?)
 }
 
 /// The deployment of that name.

@@ -359,6 +359,43 @@ async fn who_may_deploy_but_has_no_rights_to_secrets_gets_none() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn a_deletion_is_that_of_who_deleted_last_unless_that_is_a_controller() -> Result<()> {
+    let setting = Setting::new()?;
+    let admin = &setting.kubectl;
+    admin.ok_with(&["create", "-f", "-"], ROLE)?;
+    admin.ok(&["create", "rolebinding", "deployer", "--role=deployer", "--user=bob"])?;
+    let rights =
+        ["create", "role", "ends", "--verb=get,delete", "--resource=deployments.dm.formwork.dev"];
+    admin.ok(&rights)?;
+    admin.ok(&["create", "rolebinding", "ends", "--role=ends", "--user=alice"])?;
+    let [alice, bob] = [setting.user("alice")?, setting.user("bob")?];
+    let theirs = [config_map("plain", &json!({})), secret("owned", &json!({ "v": TREASURE }))];
+    setting.apply("theirs", &resources(&json!(theirs)))?;
+    setting.await_ready("theirs")?;
+    let (before, delete) = (secrets(&setting)?, ["delete", &dmd("theirs"), "--wait=false"]);
+    let requester = || setting.read(&dmd("theirs"), ".spec.requester.username");
+    let waits_for = |name: &str| {
+        let path = "jsonpath={.status.conditions[?(@.type==\"Authorized\")].message}";
+        let why = format!("{name} may not delete secrets");
+        admin.until(&["get", &dmd("theirs"), "-o", path], |found| found.contains(&why))
+    };
+
+    bob.until(&delete, |_| true)?;
+    waits_for("bob")?;
+    // A namespace that goes deletes what is in it again and again, for those who wanted it.
+    let controller = "--as=system:serviceaccount:kube-system:namespace-controller";
+    admin.ok(&[&delete[..], &[controller]].concat())?;
+    assert_eq!(requester()?, "bob");
+    alice.until(&delete, |_| true)?;
+    waits_for("alice")?;
+    assert_eq!((requester()?, secrets(&setting)?), ("alice".to_owned(), before));
+
+    admin.ok(&["delete", &dmd("theirs"), "--timeout=60s"])?;
+    ensure!(!setting.exists("secret/owned")?, "it was deleted with its Deployment");
+    Ok(())
+}
+
 /// What the Secrets of both namespaces are, but for what the cluster counts.
 fn secrets(setting: &Setting) -> Result<String> {
     let path = "jsonpath={range .items[*]}{.metadata.name} {.metadata.uid} {.data}{\"\\n\"}{end}";

@@ -35,10 +35,10 @@ pub trait Strategy: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Notes on an object what its deletion is to leave there, such as who asked for it. Called when
-    /// finalizers keep the object and it is marked for the first time, so that it sees the mark; an
-    /// object that goes at once has nobody left to read a note. What is changed here is validated
-    /// no more, and does not count as another generation: the mark is one.
+    /// Notes on an object what its deletion is to leave there, such as who asked for it. Called every
+    /// time that somebody deletes an object which finalizers keep, and it sees the mark; an object that
+    /// goes at once has nobody left to read a note. What is changed here is validated no more. With the
+    /// mark it counts as one generation, and on an object that was marked before as one more.
     fn prepare_for_delete(&self, cx: &Context<'_>, object: &mut Object) {
         let _ = (cx, object);
     }

@@ -75,8 +75,14 @@ impl Store {
             self.admission.admit(&attributes).await?;
             let finalizers = finalizers_after(&object.meta, propagation);
             let gone = finalizers.is_empty();
-            if !gone && mark(&mut object.meta, finalizers, Time::at(cx.now)) {
+            if !gone {
+                let old = object.clone();
+                mark(&mut object.meta, finalizers, Time::at(cx.now));
                 strategy.prepare_for_delete(cx, &mut object);
+                // A first mark has counted, whatever else is noted with it.
+                if old.meta.is_deleting() {
+                    resource.count_change(&mut object, &old);
+                }
             }
             if cx.dry_run {
                 return Ok(Deleted { object, gone });
@@ -145,18 +151,17 @@ fn finalizers_after(meta: &ObjectMeta, propagation: Propagation) -> Vec<String> 
     others.chain(asked).collect()
 }
 
-/// Notes that the object is to go. Whether that is news.
-fn mark(meta: &mut ObjectMeta, finalizers: Vec<String>, now: Time) -> bool {
+/// Notes that the object is to go, unless that is no news.
+fn mark(meta: &mut ObjectMeta, finalizers: Vec<String>, now: Time) {
     meta.finalizers = finalizers;
     if meta.is_deleting() {
-        return false;
+        return;
     }
     meta.deletion_timestamp = Some(now);
     meta.deletion_grace_period_seconds = Some(0);
     if meta.generation > 0 {
         meta.generation += 1;
     }
-    true
 }
 
 #[cfg(test)]

@@ -79,6 +79,8 @@ impl Strategy for Deployments {
             .collect()
     }
 
+    /// Whoever deletes what is being deleted takes that over: it may be waiting for somebody who may
+    /// delete all of it.
     fn prepare_for_delete(&self, cx: &Context<'_>, object: &mut Object) {
         if !requester::acts_for_others(cx.user) {
             requester::stamp(object, cx.user);

@@ -73,7 +73,7 @@ fn note(cart: &Value) -> (&Value, &Value, &Value) {
 }
 
 #[tokio::test]
-async fn the_first_deletion_of_what_is_held_leaves_a_note_and_counts_once() {
+async fn every_deletion_of_what_is_held_leaves_a_note_and_counts_if_that_is_another() {
     let api = carts(Returns { waits: true }).await;
     let created = put(&api, "a", &["x/y"]).await;
     let noted = (&json!("eve"), &json!("eve"), &json!(2));
@@ -86,12 +86,16 @@ async fn the_first_deletion_of_what_is_held_leaves_a_note_and_counts_once() {
     assert_eq!((code, note(&marked)), (200, noted));
     assert_eq!(get(&api, "a").await.1, marked);
 
-    // Nothing is noted again: the spec stays as somebody wrote it since.
-    let patch = json!({ "spec": { "returnedBy": null } });
+    let (_, again) = delete(&api, "carts/a").await;
+    assert_eq!(again, marked, "the same again is no write");
+
+    // What somebody wrote since is noted over.
+    let patch = json!({ "spec": { "returnedBy": "bob" } });
     let path = "namespaces/n/carts/a";
     assert_eq!(sample::ask(&api, "PATCH", path, patch).await.0, 200);
-    let (_, again) = delete(&api, "carts/a").await;
-    assert_eq!(note(&again), (&json!("eve"), &Value::Null, &json!(3)));
+    let (_, taken) = delete(&api, "carts/a").await;
+    assert_eq!(note(&taken), (&json!("eve"), &json!("eve"), &json!(4)));
+    assert_eq!(taken["metadata"]["deletionTimestamp"], marked["metadata"]["deletionTimestamp"]);
 }
 
 #[tokio::test]

@@ -122,7 +122,7 @@ fn spec() -> Schema {
         "Anything. Templates that were fetched, with what they import, are used again by every change, until this \
          changes too: then they are fetched anew, and a type of a registry means its highest PATCH of then.",
     ))
-    .optional("requester", requester().described("For whom everything is done: the user who last changed the spec, or deleted this. The server writes it."))
+    .optional("requester", requester().described("For whom everything is done: the user who last changed the spec, or last deleted this. The server writes it."))
 }
 
 /// A file of a Manifest.

@@ -12,6 +12,10 @@ use serde_json::json;
 /// What the configuration calls itself in problems.
 const CONFIGURATION: &str = "config";
 
+/// How many resources a Deployment may have. Its status names each of them, and while it is updated
+/// those of before too, and its Manifest has all of each: etcd takes 1.5 MiB for either.
+const MOST_DEPLOYED: usize = 1_000;
+
 /// `spec`, as its schema has proven it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -61,7 +65,9 @@ pub(crate) fn of_deployment(
         env: spec.env.clone(),
         validate_schemas: spec.validate_schemas.unwrap_or(true),
     };
-    spec.into_input(defaults)
+    let (mut input, files) = spec.into_input(defaults)?;
+    input.options.limits.resources = MOST_DEPLOYED;
+    Ok((input, files))
 }
 
 /// The configuration of a Deployment: the one that is given, or that of the one resource that is.
@@ -315,6 +321,17 @@ mod tests {
             files.to_field_errors(&[problem])[0].detail,
             "properties.port: no (in config > a (t.py)), by way of t.py:1, h.py:7 (f); this looks like Python 2"
         );
+    }
+
+    #[test]
+    fn a_deployment_may_have_fewer_resources_than_an_expansion() {
+        let spec = deployer::types::Spec {
+            configuration: Some("resources: []".to_owned()),
+            ..deployer::types::Spec::default()
+        };
+        let (input, _) = of_deployment(&spec, &defaults("web")).ok().unwrap();
+        assert_eq!(input.options.limits.resources, MOST_DEPLOYED);
+        assert!(MOST_DEPLOYED < Options::default().limits.resources);
     }
 
     #[test]

@@ -47,6 +47,8 @@ async fn store(pass: &mut Pass<'_>, manifest: Manifest) -> Step<Manifest> {
         Ok(()) => return Ok(manifest),
         Err(RecordError::Conflict) => {}
         Err(RecordError::Refused(why)) => {
+            let size = serde_json::to_string(&manifest).map_or(0, |text| text.len());
+            let why = format!("its Manifest, of {size} bytes, cannot be stored: {why}");
             pass.fail("Planned", "Refused", &why).await?;
             return Err(crate::Next::Retry);
         }

@@ -5,6 +5,7 @@ mod crashes;
 mod dm;
 mod examples;
 mod fetched;
+mod large;
 mod listing;
 mod manager;
 mod many;

@@ -51,8 +51,13 @@ impl Setting {
 
     /// One in a cluster of its own, for a server with other flags.
     pub(crate) fn with(flags: &[&str]) -> Result<Self> {
+        Self::on(Store::Embedded, flags)
+    }
+
+    /// The same for a server on another store.
+    pub(crate) fn on(store: Store, flags: &[&str]) -> Result<Self> {
         let cluster = Arc::new(Cluster::start(Routing::Off)?);
-        let serving = Serving::start_with(cluster, Store::Embedded, flags)?;
+        let serving = Serving::start_with(cluster, store, flags)?;
         Self::of(Arc::new(Shared::of(Arc::new(serving))?))
     }
 

@@ -48,7 +48,7 @@ pub use cluster::{
     Target, Verb,
 };
 pub use controller::{Changed, Controller, Meter};
-pub use deployer::{Deployer, PreviewError, Seen};
+pub use deployer::{Deployer, PreviewError, Previewed, Seen};
 pub use pass::Next;
 pub use plan::{Of, Plan, PlanError, Planned, PlannedOutput, Reference};
 pub use records::{RecordError, Records};

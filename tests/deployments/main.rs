@@ -10,6 +10,7 @@ mod listing;
 mod manager;
 mod many;
 mod paths;
+mod previews;
 mod references;
 mod rights;
 mod setting;

@@ -29,15 +29,14 @@ pub(super) async fn before(store: &Store, deployment: &Deployment) -> Result<Imp
     }
     let input = fields.get("inputConfig").unwrap_or("{}");
     let input: Input = serde_json::from_str(input).map_err(Error::internal)?;
-    Ok(if input.refresh == spec.refresh { of(input) } else { Imports::new() })
+    Ok(of(&input, spec.refresh.as_deref()))
 }
 
-/// Those of the files of a Manifest that were fetched.
-fn of(input: Input) -> Imports {
-    let fetched = input.imports.into_iter().filter(|file| file.digest.is_some());
-    let named = fetched.filter_map(|file| {
-        let path = file.path.unwrap_or_default();
-        Some((file.name?, Import { path, content: file.content.into() }))
+/// Those of the files of a Manifest that were fetched, and are used again.
+fn of(input: &Input, refresh: Option<&str>) -> Imports {
+    let named = input.kept_for(refresh).filter_map(|file| {
+        let path = file.path.clone().unwrap_or_default();
+        Some((file.name.clone()?, Import { path, content: file.content.as_str().into() }))
     });
     named.collect()
 }
@@ -77,6 +76,7 @@ mod tests {
         let input = Input { imports, ..Input::default() };
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(input.imports[2].digest.as_deref(), Some(empty));
-        assert_eq!(of(input), fetched);
+        assert_eq!(of(&input, None), fetched);
+        assert_eq!(of(&input, Some("others")), Imports::new());
     }
 }

@@ -4,7 +4,7 @@ use apiserver::object::{Fields, Object};
 use apiserver::resource::{Context, Create, Resource, Serves};
 use apiserver::status::{Error, Reason, Subject};
 use deployer::types::{Spec, Status};
-use deployer::{Deployer, PreviewError};
+use deployer::{Deployer, PreviewError, Previewed};
 use futures::future::BoxFuture;
 
 use super::{deployments, kinds};
@@ -35,13 +35,13 @@ impl Create for Previews {
             }
             let spec = Spec { requester: deployments::requester(cx.user), ..spec };
             let Some(deployer) = &self.0 else { return Err(Error::unavailable("no deployer")) };
-            let status = deployer.preview(cx.namespace, name, spec).await;
-            let Status { conditions, preview, .. } =
-                status.map_err(|error| refused(&error, name))?;
+            let previewed = deployer.preview(cx.namespace, name, spec).await;
+            let Previewed { status: Status { conditions, preview, .. }, warnings } =
+                previewed.map_err(|error| refused(&error, name))?;
             let status = Status { conditions, preview, ..Status::default() };
             let status = serde_json::to_string(&status).map_err(Error::internal)?;
             let fields = Fields::new(format!("\"spec\":{text},\"status\":{status}"));
-            Ok((Object { fields, ..object }, Vec::new()))
+            Ok((Object { fields, ..object }, warnings))
         })
     }
 }

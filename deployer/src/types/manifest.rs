@@ -71,6 +71,14 @@ pub struct Input {
     pub refresh: Option<String>,
 }
 
+impl Input {
+    /// The files that were fetched, which later changes use again as long as their `refresh` is the same.
+    pub fn kept_for(&self, refresh: Option<&str>) -> impl Iterator<Item = &ImportFile> {
+        let is_same = self.refresh.as_deref() == refresh;
+        self.imports.iter().filter(move |file| is_same && file.digest.is_some())
+    }
+}
+
 /// Resources, flat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Configuration {

@@ -39,29 +39,32 @@ pub fn kubectl_formwork() -> ExitCode {
             return ExitCode::from(u8::from(error.use_stderr()));
         }
     };
-    ended(blocking(async {
+    let done = blocking(async {
         match cli.command {
             Command::Process(args) => process::run(args, &cli.connection).await,
             Command::Parameters(args) => show::run(args, &cli.connection).await,
             Command::Export(args) => export::run(args, &cli.connection).await,
             Command::Expand(args) => expand::run(args, &cli.connection).await,
         }
-    }))
-}
-
-/// Runs `dm` as the process was called.
-pub fn dm() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    ended(blocking(dm::run(&args)))
-}
-
-fn ended(result: anyhow::Result<()>) -> ExitCode {
-    match result {
+    });
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::report(&error),
     }
 }
 
-fn blocking(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+/// Runs `dm` as the process was called.
+pub fn dm() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match blocking(dm::run(&args)) {
+        Ok(code) => code,
+        Err(error) => {
+            let code = failure::report(&error);
+            if dm::is_diff(&args) { ExitCode::from(dm::NO_DIFF) } else { code }
+        }
+    }
+}
+
+fn blocking<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }

@@ -69,13 +69,14 @@ async fn one(pass: &Pass<'_>, manifest: &Manifest, values: &Values, at: usize) -
         action: Action::None,
         diff: String::new(),
         error: Some(error),
+        unknown: None,
     };
     let live = match cluster.get(user, &target).await {
         Ok(live) => live,
         Err(error) => return failed(error.to_string()),
     };
     let written = &manifest.expanded_config.resources[at];
-    let (resource, waits) = match values.replaced(&planned.references, written) {
+    let (resource, unknown) = match values.replaced(&planned.references, written) {
         Ok(resource) => (resource, None),
         Err(unknown) => (written.clone(), Some(unknown.0)),
     };
@@ -84,8 +85,8 @@ async fn one(pass: &Pass<'_>, manifest: &Manifest, values: &Values, at: usize) -
         Err(fault) => return failed(fault.to_string()),
     };
     let action = if live.is_some() { Action::Update } else { Action::Create };
-    let (after, error) = if waits.is_some() {
-        (object, waits)
+    let (after, error) = if unknown.is_some() {
+        (object, None)
     } else {
         let manager = apply::manager(deployment);
         let force = live.is_some();
@@ -99,7 +100,7 @@ async fn one(pass: &Pass<'_>, manifest: &Manifest, values: &Values, at: usize) -
     };
     let diff = difference::between(live.as_ref(), Some(&after));
     let action = if diff.is_empty() { Action::None } else { action };
-    Preview { name, target, action, diff, error }
+    Preview { name, target, action, diff, error, unknown }
 }
 
 /// What would be deleted, or left.
@@ -117,6 +118,7 @@ fn obsolete(pass: &Pass<'_>, manifest: &Manifest) -> Vec<Preview> {
         action,
         diff: String::new(),
         error: None,
+        unknown: None,
     })
     .collect()
 }

@@ -11,7 +11,7 @@ use crate::paths::Paths;
 use crate::setting::{Setting, dmd};
 
 /// `dm` as the administrator, in the namespace of the test.
-fn dm(setting: &Setting) -> Result<Kubectl> {
+pub(crate) fn dm(setting: &Setting) -> Result<Kubectl> {
     let cluster = setting.serving().installation.cluster();
     let dm = cluster.kubectl("admin")?.program(program("dm")?);
     Ok(dm.in_namespace(&setting.kubectl.namespace))

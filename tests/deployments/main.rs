@@ -2,6 +2,7 @@
 
 mod conflicts;
 mod crashes;
+mod diff;
 mod dm;
 mod examples;
 mod fetched;

@@ -9,6 +9,7 @@ mod diff;
 mod reading;
 mod registries;
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use futures::Stream;
@@ -33,11 +34,11 @@ const TIMEOUT: u64 = 720;
 /// How many objects are asked for at once.
 const CHUNK: u32 = 500;
 
-/// Runs a command.
+/// Runs a command. Answers the exit code.
 ///
 /// # Errors
 /// Whatever stops it.
-pub(super) async fn run(command: Command, line: &Line) -> anyhow::Result<()> {
+pub(super) async fn run(command: Command, line: &Line) -> anyhow::Result<ExitCode> {
     let connection = Connection {
         namespace: line.text("namespace").map(str::to_owned),
         kubeconfig: line.path("kubeconfig"),
@@ -50,11 +51,11 @@ pub(super) async fn run(command: Command, line: &Line) -> anyhow::Result<()> {
     let patience = Duration::from_secs(line.seconds("timeout").unwrap_or(TIMEOUT));
     // `None`: nobody waits.
     let patience = line.switch("wait").unwrap_or(true).then_some(patience);
-    match command {
+    let done = match command {
         Command::Expand(given) => changing::expand(&api, &given).await,
         Command::Deploy(given) => changing::deploy(&api, &given, patience).await,
         Command::Update(given) => changing::update(&api, &given, patience).await,
-        Command::Diff(given) => diff::diff(&api, &given).await,
+        Command::Diff(given) => return diff::diff(&api, &given).await,
         Command::Rollback { deployment, manifest } => {
             changing::rollback(&api, &deployment, manifest, patience).await
         }
@@ -82,7 +83,8 @@ pub(super) async fn run(command: Command, line: &Line) -> anyhow::Result<()> {
         Command::CreateRegistry { registry, text } => {
             registries::create(&api, &registry, &text).await
         }
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 /// The objects of a namespace.

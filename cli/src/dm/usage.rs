@@ -54,7 +54,9 @@ pub(super) fn text() -> String {
     }
     text += &aligned(&flags);
     text += "\nA CONFIG is a file; the files it imports come along, with the schemas beside them, unless IMPORTs are named.\n\
-        With --stdin it is the name of what standard input has: a text, or a tar archive of it and of its imports.\n";
+        With --stdin it is the name of what standard input has: a text, or a tar archive of it and of its imports.\n\
+        \nA command that fails ends with exit code 1, but diff with 2: as kubectl's, it ends with 0 where nothing would change,\n\
+        and with 1 where something would.\n";
     text
 }
 

@@ -184,8 +184,8 @@ async fn a_preview_shows_and_changes_nothing() {
     };
     assert_eq!(actions(&status), ["settings Create", "backend Create", "web Create"]);
     assert!(status.preview[1].diff.contains("+  port: 6379"), "{}", status.preview[1].diff);
-    let error = status.preview[0].error.as_deref().unwrap();
-    assert!(error.contains("waits for $(ref.backend.spec.clusterIP)"), "{error}");
+    let unknown = status.preview[0].unknown.as_deref().unwrap();
+    assert!(unknown.contains("waits for $(ref.backend.spec.clusterIP)"), "{unknown}");
 
     world.update("guestbook", |spec| spec.preview = false).await;
     let before = world.cluster.all();

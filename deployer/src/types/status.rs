@@ -170,6 +170,9 @@ pub struct Preview {
     /// What would go wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What cannot be known yet: a value of an object that is still to be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
 }
 
 /// What would be done about an object.

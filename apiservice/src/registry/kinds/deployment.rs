@@ -195,7 +195,13 @@ fn status() -> Schema {
     let preview = targeted("PreviewedResource", "What would be done about an object.")
         .optional("action", action)
         .optional("diff", Schema::string("How the object would change, as a unified diff."))
-        .optional("error", Schema::string("What would go wrong."));
+        .optional("error", Schema::string("What would go wrong."))
+        .optional(
+            "unknown",
+            Schema::string(
+                "What cannot be known yet: a value of an object that is still to be made.",
+            ),
+        );
     Schema::object(name("DeploymentStatus"), "DeploymentStatus is what was done, and is.")
         .optional("phase", Schema::string("How far it is, in one word."))
         .optional("observedGeneration", Schema::int64("The generation that all of this is about."))

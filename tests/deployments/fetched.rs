@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tests::files::{Asked, Files};
 use tests::github::{self, Repository};
 
-use crate::setting::{Setting, deployment, dmd};
+use crate::setting::{Setting, deployment, dmd, resources};
 
 const TYPE: &str = "github.com/somebody/library/notes/note:v1";
 
@@ -78,14 +78,25 @@ fn a_deployment_keeps_to_the_files_that_were_fetched_until_it_wants_others() -> 
     setting.await_ready("other")?;
     assert_eq!(setting.read("configmap/other", ".data.edition")?, "second");
 
-    // Whoever calls itself another one does not get what was fetched for that.
+    // Whoever calls itself another one does not get what was fetched for that: neither when it is made, where nobody
+    // says which one it is, nor later, when it is expanded before it is seen to be another.
     library.put("notes/note/v1.0.1/note.jinja", "broken: {{");
-    let mut thief: Value = serde_json::from_str(&deployment("thief", &spec("one")))?;
-    thief["metadata"]["uid"] = json!(setting.read(&dmd("note"), ".metadata.uid")?);
+    let uid = setting.read(&dmd("note"), ".metadata.uid")?;
     let manifest = setting.read(&dmd("note"), ".status.deployed")?;
-    thief["status"] = json!({ "manifest": manifest, "deployed": manifest });
+    let status = json!({ "manifest": manifest, "deployed": manifest });
+    let mut thief: Value = serde_json::from_str(&deployment("thief", &spec("one")))?;
+    (thief["metadata"]["uid"], thief["status"]) = (json!(uid), status.clone());
     let refused = setting.kubectl.refused(&["create", "-f", "-"], &thief.to_string())?;
     ensure!(refused.contains("TemplateSyntaxError"), "{refused}");
+    setting.apply("thief", &resources(&json!([])))?;
+    let mut stolen = spec("one");
+    // With the refresh of the other.
+    (stolen["configuration"], stolen["refresh"]) = (Value::Null, again["refresh"].clone());
+    let patch = json!({ "metadata": { "uid": uid }, "spec": stolen, "status": status }).to_string();
+    let patch = ["patch", &dmd("thief"), "--type=merge", "-p", &patch];
+    let refused = setting.kubectl.refused(&patch, "")?;
+    ensure!(refused.contains("TemplateSyntaxError"), "{refused}");
+    setting.kubectl.ok(&["delete", &dmd("thief"), "--timeout=60s"])?;
 
     // Types are known by what was fetched, on every level.
     let types = ["get", "types", "--field-selector", &format!("type={TYPE}"), "-o", "json"];

@@ -3,6 +3,7 @@
 //! Everything is done for somebody, and the cluster sees that user. What the deployer asks for itself
 //! are mappings, reviews, and whether a namespace is about to go.
 
+mod heeded;
 mod kube;
 
 use std::fmt;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::types::Requester;
 
+pub(crate) use self::heeded::Heeded;
 pub use self::kube::Kube;
 
 /// A kind, in one version of its group.

@@ -131,7 +131,7 @@ impl Controller {
                 },
                 Some(done) = passes.join_next() => match done {
                     Ok(Done { key, began, next, seen }) => {
-                        self.meter.ended(began.elapsed(), next == Next::Retry);
+                        self.meter.ended(began.elapsed(), next.is_failure());
                         let version = seen.as_ref().map(|seen| seen.version.clone());
                         queue.done(&key, next, version, Instant::now());
                         if seen.is_some() || next == Next::Idle {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::authorize::{Changes, Denied, authorize};
 use crate::changes::own;
-use crate::cluster::{Cluster, ClusterError, Collection, Target};
+use crate::cluster::{Cluster, ClusterError, Collection, Heeded, Target};
 use crate::pass::{Means, Next, Pass, Step};
 use crate::records::{RecordError, Records};
 use crate::resolve::Expand;
@@ -50,8 +50,13 @@ impl Deployer {
         if known == Some(&*deployment.resource_version) {
             return (Next::Unchanged, Some(Seen::of(&deployment)));
         }
-        let mut pass = Pass::new(&self.0, deployment);
-        let next = go(&mut pass).await.unwrap_or_else(|next| next);
+        let cluster = Arc::new(Heeded::new(self.0.cluster.clone()));
+        let means = Means { cluster: cluster.clone(), ..self.0.clone() };
+        let mut pass = Pass::new(&means, deployment);
+        let next = match (go(&mut pass).await.unwrap_or_else(|next| next), cluster.after()) {
+            (Next::Retry, Some(after)) => Next::RetryAfter(after),
+            (next, _) => next,
+        };
         let late = !pass.acts.is_empty() && !late::is_current(&pass).await;
         if late {
             late::take_back(&pass).await;

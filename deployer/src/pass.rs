@@ -33,6 +33,15 @@ pub enum Next {
     After(Duration),
     /// After a while that grows each time.
     Retry,
+    /// The same, but not before this time: the cluster has asked for it.
+    RetryAfter(Duration),
+}
+
+impl Next {
+    /// Whether it is to be tried again because it failed.
+    pub(crate) fn is_failure(self) -> bool {
+        matches!(self, Self::Retry | Self::RetryAfter(_))
+    }
 }
 
 /// How a step of a pass ends. An error ends the pass.

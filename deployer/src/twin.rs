@@ -12,6 +12,6 @@ mod world;
 
 pub(crate) use cluster::{TwinCluster, target};
 pub(crate) use expand::{TwinExpand, expanded};
-pub(crate) use fuse::{Fault, Faulty, Fuse};
+pub(crate) use fuse::{AFTER, Fault, Faulty, Fuse};
 pub(crate) use records::TwinRecords;
 pub(crate) use world::{ALICE, BOB, World, requester, spec};

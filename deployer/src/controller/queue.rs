@@ -137,7 +137,7 @@ impl Queue {
             return;
         }
         known.version = version;
-        let failures = if next == Next::Retry { known.failures + 1 } else { 0 };
+        let failures = if next.is_failure() { known.failures + 1 } else { 0 };
         if next != Next::Unchanged {
             known.failures = failures;
         }
@@ -147,6 +147,8 @@ impl Queue {
             Next::Again => Some(now),
             Next::After(time) => Some(now + time),
             Next::Retry => Some(now + backoff(failures)),
+            // Whoever asks for more may be any server behind kube-apiserver.
+            Next::RetryAfter(least) => Some(now + backoff(failures).max(least.min(LONGEST))),
         };
         if let Next::After(time) = next {
             known.rest = Some(now + (time / 30).min(REST));

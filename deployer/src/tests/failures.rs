@@ -8,7 +8,7 @@ use super::life::{GUESTBOOK, renamed};
 use super::{complaint, states};
 use crate::cluster::Verb;
 use crate::pass::Next;
-use crate::twin::{ALICE, World, spec, target};
+use crate::twin::{AFTER, ALICE, Fault, Fuse, World, spec, target};
 use crate::types::{Phase, Spec};
 
 /// A configuration whose second wave the cluster refuses.
@@ -25,6 +25,19 @@ async fn what_templates_were_given_is_in_no_event() {
     assert!(events.len() == 1 && events[0].contains("cannot be expanded"), "{events:?}");
     let condition = status.condition("Expanded").map(|expanded| expanded.message.clone());
     assert!(!events[0].contains(&condition.unwrap()), "{events:?}");
+}
+
+#[tokio::test]
+async fn what_failed_is_not_tried_again_before_the_cluster_wants_it() {
+    let mut ends = Vec::new();
+    // Reading the Deployment; finding out what a ConfigMap is; and a review.
+    for step in [0, 1, 6] {
+        let world = World::new();
+        world.records.create("app", spec(GUESTBOOK));
+        let deployer = world.deployer(&Fuse::new(Fault::FailBefore, step));
+        ends.push(deployer.pass("demo", "app", None).await.0);
+    }
+    assert_eq!(ends, [Next::Retry, Next::RetryAfter(AFTER), Next::RetryAfter(AFTER)]);
 }
 
 #[tokio::test]

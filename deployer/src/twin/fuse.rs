@@ -4,6 +4,7 @@
 //! It knows nothing of what a deployer does, so a step that is added is broken as well.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, pending};
@@ -151,8 +152,11 @@ pub(crate) struct Faulty<T> {
     pub(crate) fuse: Arc<Fuse>,
 }
 
+/// How long a cluster that fails wants to be left alone.
+pub(crate) const AFTER: Duration = Duration::from_secs(3);
+
 fn no_cluster() -> ClusterError {
-    ClusterError::Unavailable { message: "for once".to_owned(), after: None }
+    ClusterError::Unavailable { message: "for once".to_owned(), after: Some(AFTER) }
 }
 
 fn no_store() -> RecordError {

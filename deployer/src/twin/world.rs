@@ -94,18 +94,18 @@ impl World {
                 () = fuse.died() => return None,
                 (next, _) = deployer.pass("demo", name, None) => next,
             };
-            failures = if next == Next::Retry { failures + 1 } else { 0 };
+            failures = if next.is_failure() { failures + 1 } else { 0 };
             let rests = || {
                 let found = self.records.find(name);
                 found.is_some_and(|found| found.status.phase == Phase::Deployed)
             };
             match next {
                 Next::Idle | Next::Unchanged => return Some(next),
-                Next::Retry if failures >= 5 => return Some(next),
+                Next::Retry | Next::RetryAfter(_) if failures >= 5 => return Some(next),
                 Next::After(_) if rests() => return Some(next),
                 Next::Again => {}
                 Next::Retry => self.wait(Duration::from_secs(1)),
-                Next::After(time) => self.wait(time),
+                Next::After(time) | Next::RetryAfter(time) => self.wait(time),
             }
         }
         panic!("{name} does not come to rest: {:#?}", self.status(name));

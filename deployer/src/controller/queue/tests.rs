@@ -70,6 +70,21 @@ fn failures_are_tried_again_less_and_less_often() {
     assert_eq!(queue.due(), Some(now + FIRST), "success is forgiven");
 }
 
+#[test]
+fn a_failure_is_not_tried_again_before_the_cluster_wants_it() {
+    let (mut now, mut queue) = (Instant::now(), Queue::new(9));
+    queue.changed(&key("a"), now);
+    let mut wait = |seconds| {
+        queue.take(now);
+        let next = Next::RetryAfter(Duration::from_secs(seconds));
+        queue.done(&key("a"), next, some("1"), now);
+        let waited = queue.due().unwrap() - now;
+        now = queue.due().unwrap();
+        waited.as_secs()
+    };
+    assert_eq!([wait(30), wait(1), wait(1), wait(100_000)], [30, 2, 4, 300]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -13,6 +13,6 @@ pub mod templates;
 pub mod typeinstances;
 pub mod types;
 
-mod kinds;
+pub(crate) mod kinds;
 mod layouts;
 mod processing;

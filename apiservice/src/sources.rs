@@ -21,7 +21,8 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use self::requested::Requested;
-use crate::registry::registries::{self, Reference, Spec};
+use crate::registry::kinds;
+use crate::registry::registries::spec::{Reference, Spec};
 
 /// The type of Secrets that may be sent to a registry. Whoever writes a Registry cannot have any
 /// other sent there by those who may read it.
@@ -122,7 +123,7 @@ impl Sources {
         requester: &'a Requester,
     ) -> Result<Option<Known<Requested<'a>>>, Error> {
         let view = self.store.view(Wanted::Newest).await?;
-        let definition = registries::definition();
+        let definition = kinds::registry();
         let all = view.list(&definition, namespace)?;
         let all = all.map(|object| Spec::of(&object?).map_err(Error::internal));
         let all = all.collect::<Result<Vec<_>, _>>()?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::actor::{Actor, Kind};
-use crate::registry::registries::Spec;
+use crate::registry::registries::spec::Spec;
 use crate::sources::{self, Known, Reader, Unread};
 
 /// What the actor may use, for one request.

@@ -11,7 +11,8 @@ use processor::Dialect;
 
 pub(super) use self::deployment::{deployment, manifest, preview};
 pub(super) use self::expansion::{API as DEPLOYMENT_MANAGER, expansion};
-pub(super) use self::registry::{registry, registry_types};
+pub(crate) use self::registry::registry;
+pub(super) use self::registry::registry_types;
 pub(super) use self::types::{type_definition, type_instance};
 
 /// The group, the version and the prefix of definition names of a dialect.

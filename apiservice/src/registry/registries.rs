@@ -1,88 +1,22 @@
 //! `registries`: where the configurations of a namespace find templates. Who may use which is the business of
 //! [`crate::sources`].
 
+pub(crate) mod spec;
+
 use apiserver::field;
 use apiserver::object::Object;
-use apiserver::resource::{Cell, Column, Definition, Resource, Serves, Strategy};
-use serde::Deserialize;
+use apiserver::resource::{Cell, Column, Resource, Serves, Strategy};
 
+use self::spec::{FORMATS, Spec, TYPES};
 use super::{kinds, registrytypes};
 use crate::engine::Engine;
 use crate::sources::Sources;
 
-/// A Registry's spec, as its schema has proven it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Spec {
-    #[serde(rename = "type")]
-    pub(crate) kind: String,
-    pub(crate) url: String,
-    pub(crate) format: Vec<String>,
-    pub(crate) credential_ref: Option<Reference>,
-    pub(crate) config_map_ref: Option<Reference>,
-}
-
-/// An object of the namespace, and a key in it.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(crate) struct Reference {
-    pub(crate) name: String,
-    pub(crate) key: Option<String>,
-}
-
-impl Spec {
-    /// The spec of an object that is stored.
-    pub(crate) fn of(object: &Object) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(object.fields.get("spec").unwrap_or("{}"))
-    }
-
-    /// What types begin with that stand in it: the URL without its scheme and a slash at its end.
-    pub(crate) fn prefix(&self) -> &str {
-        let url = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
-        url.trim_end_matches('/')
-    }
-
-    /// Whether its URL is one of the web; one without a scheme is https.
-    fn is_web(&self) -> bool {
-        self.url.split_once("://").is_none_or(|(scheme, _)| matches!(scheme, "https" | "http"))
-    }
-
-    /// Whether its URL is to be asked in the clear.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.url.starts_with("http://")
-    }
-
-    fn says(&self, word: &str) -> bool {
-        self.format.iter().any(|said| said == word)
-    }
-
-    /// Whether its templates have versions.
-    pub(crate) fn is_versioned(&self) -> bool {
-        !self.says("unversioned")
-    }
-
-    /// Whether its templates may stand in collections.
-    pub(crate) fn has_collections(&self) -> bool {
-        !self.says("onelevel")
-    }
-}
-
-/// What a Registry's spec may have as `type`.
-pub(super) const TYPES: [&str; 3] = ["configMap", "github", "http"];
-
-/// What its `format` may say.
-pub(super) const FORMATS: [&str; 6] =
-    ["versioned", "unversioned", "collection", "onelevel", "template", "chart"];
-
 struct Registries;
-
-/// The definition of the kind.
-pub(crate) fn definition() -> Definition {
-    kinds::registry()
-}
 
 /// The resource. What a Registry has, `engine` asks, for those who may use what `sources` has.
 pub(crate) fn resource(engine: &Engine, sources: Option<&Sources>) -> Resource {
-    Resource::new(definition(), Serves::Stored(Box::new(Registries)))
+    Resource::new(kinds::registry(), Serves::Stored(Box::new(Registries)))
         .selectable_by(&["spec.type"])
         .with(registrytypes::subresource(engine, sources))
 }

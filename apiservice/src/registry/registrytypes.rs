@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use processor::pattern::{self, Regex};
 use serde::Serialize;
 
-use super::registries::Spec;
+use super::registries::spec::Spec;
 use super::{deployments, kinds};
 use crate::engine::Engine;
 use crate::sources::{Sources, Unread};

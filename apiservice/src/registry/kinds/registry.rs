@@ -4,14 +4,14 @@ use apiserver::resource::Definition;
 use apiserver::schema::Schema;
 
 use super::expansion::API;
-use crate::registry::registries::{FORMATS, TYPES};
+use crate::registry::registries::spec::{FORMATS, TYPES};
 
 fn name(kind: &str) -> String {
     format!("dev.formwork.dm.v1alpha1.{kind}")
 }
 
 /// The definition of the kind.
-pub(in crate::registry) fn registry() -> Definition {
+pub(crate) fn registry() -> Definition {
     let schema = Schema::object(
         name("Registry"),
         "A Registry is where the configurations of its namespace find templates: types that begin with its URL stand in it.",

@@ -31,10 +31,10 @@ fn create(kubectl: &Kubectl, name: &str, spec: &Value) -> Result<()> {
 #[test]
 fn what_anybody_may_read_is_told_and_what_is_kept_in_a_cluster_is_not() -> Result<()> {
     let text = "resources: [{name: made, type: ConfigMap}]";
-    let files = [("templates/thing/v1/thing.jinja", text), ("thing/v1/thing.jinja", "")];
+    let files = [("deep/down/here/thing/v1/thing.jinja", text), ("thing/v1/thing.jinja", "")];
     let github = github::serve([("somebody/library", Repository::new(files))])?;
     let (_server, kubectl) = server(&github)?;
-    let url = "github.com/somebody/library/templates";
+    let url = "github.com/somebody/library/deep/down/here";
     create(&kubectl, "open", &json!({ "type": "github", "url": url }))?;
     let answer = kubectl.ok(&["get", "--raw", &format!("{TYPES}/open/types")])?;
     let item = json!({ "type": format!("{url}/thing:v1"), "name": "thing", "version": "v1" });
@@ -45,7 +45,7 @@ fn what_anybody_may_read_is_told_and_what_is_kept_in_a_cluster_is_not() -> Resul
             "metadata": { "name": "open", "namespace": "default" }, "items": [item],
         })
     );
-    // An Expansion finds it there: without the Registry, the folder would be a collection.
+    // An Expansion finds it there; without the Registry no type leads so deep.
     let expansion = json!({
         "apiVersion": "dm.formwork.dev/v1alpha1", "kind": "Expansion", "metadata": { "name": "e" },
         "spec": { "configuration": format!("resources: [{{name: a, type: '{url}/thing:v1'}}]") },

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use crate::setting::{Setting, config_map, dmd, resources};
+use crate::setting::{Setting, config_map, deployment, dmd, resources};
 
 #[test]
 fn two_deployments_that_want_one_object_conflict_until_one_gives_it_up() -> Result<()> {
@@ -26,6 +26,21 @@ fn two_deployments_that_want_one_object_conflict_until_one_gives_it_up() -> Resu
     assert_eq!(setting.read("configmap/both", ".data.of")?, "second");
     setting.kubectl.ok(&["delete", &dmd("second"), "--timeout=60s"])?;
     ensure!(!setting.exists("configmap/both")?, "it was left over");
+    Ok(())
+}
+
+#[test]
+fn what_is_replaced_from_a_file_leaves_nothing_behind_when_it_is_deleted() -> Result<()> {
+    let setting = Setting::new()?;
+    let spec = |value: &str| resources(&json!([config_map("gone", &json!({ "v": value }))]));
+    setting.apply("replaced", &spec("1"))?;
+    setting.await_ready("replaced")?;
+    let file = deployment("replaced", &spec("2"));
+    setting.kubectl.ok_with(&["replace", "-f", "-"], &file)?;
+    setting.await_ready("replaced")?;
+    assert_eq!(setting.read("configmap/gone", ".data.v")?, "2");
+    setting.kubectl.ok(&["delete", &dmd("replaced"), "--timeout=60s"])?;
+    ensure!(!setting.exists("configmap/gone")?, "it was left over");
     Ok(())
 }
 

@@ -35,9 +35,7 @@ const COLUMNS: [Column; 5] = [
 
 impl Strategy for Deployments {
     fn prepare_for_create(&self, cx: &Context<'_>, object: &mut Object) {
-        if !object.meta.finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
-            object.meta.finalizers.push(FINALIZER.to_owned());
-        }
+        hold(object);
         requester::stamp(object, cx.user);
     }
 
@@ -49,6 +47,11 @@ impl Strategy for Deployments {
     }
 
     fn prepare_for_update(&self, cx: &Context<'_>, object: &mut Object, old: &Object) {
+        // `kubectl replace` takes away what its file does not have. From what is being deleted it may be
+        // taken, by whoever will not wait any longer.
+        if !old.meta.is_deleting() {
+            hold(object);
+        }
         let is_tied = requester::goes_with_others(object, old)
             && !old.meta.is_deleting()
             && !requester::acts_for_others(cx.user);
@@ -118,6 +121,13 @@ impl Strategy for Deployments {
             json!(username),
             json!(first),
         ]
+    }
+}
+
+/// Sees to it that what is deployed goes before the Deployment.
+fn hold(object: &mut Object) {
+    if !object.meta.finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
+        object.meta.finalizers.push(FINALIZER.to_owned());
     }
 }
 

@@ -54,6 +54,17 @@ fn a_new_deployment_is_held_until_what_it_deploys_is_gone() {
     assert_eq!(spec(&object).unwrap().requester.username, "bob");
     Deployments.prepare_for_create(&cx, &mut object);
     assert_eq!(object.meta.finalizers, [FINALIZER], "once");
+
+    let mut old = object.clone();
+    let replaced = |old: &Object| {
+        let mut object = old.clone();
+        object.meta.finalizers.clear();
+        Deployments.prepare_for_update(&cx, &mut object, old);
+        object.meta.finalizers
+    };
+    assert_eq!(replaced(&old), [FINALIZER]);
+    old.meta.deletion_timestamp = Some(Time::at(Timestamp::UNIX_EPOCH));
+    assert_eq!(replaced(&old), [""; 0], "nobody could end a deletion that hangs");
 }
 
 #[test]

@@ -101,7 +101,7 @@ async fn what_was_removed_in_one_transaction_is_told_in_one_batch() {
     assert!(batch.events.iter().all(|event| event.revision == batch.revision));
     let mut told = 0;
     while told < 600 {
-        let next = tokio::time::timeout(Duration::from_secs(10), watcher.next());
+        let next = tokio::time::timeout(Duration::from_secs(60), watcher.next());
         told += next.await.expect("all of it is told").unwrap().len();
     }
     assert!(cache.snapshot().is_empty());

@@ -122,6 +122,11 @@ impl Attack {
         Self { name: format!("{family}: {}", self.name), ..self }
     }
 
+    /// Whether a clock has to end it, that of the processor or that on the wall.
+    pub(crate) fn is_to_run_out_of_time(&self) -> bool {
+        matches!(self.want, Want::Fault("TimeLimit", part) if part.contains("time"))
+    }
+
     /// Tries it, and says what came of it; an error is one that had not to. `@CANARY@` and `@PID@` in templates are a folder of ours
     /// and this process.
     pub(crate) async fn attempt(&self, pool: &Pool, canary: &Path) -> Result<String, String> {

@@ -67,9 +67,10 @@ impl Channel {
         self.wake.subscribe()
     }
 
-    /// Appends an event. Its readers learn of it at the next `wake`.
-    pub(super) fn push(&self, event: &Arc<Event>) {
-        self.write(|buffer| buffer.log.push(event.clone()));
+    /// Appends events, among them all of each revision that is among them. Its readers see all or none, and learn of
+    /// them at the next `wake`.
+    pub(super) fn append(&self, events: Vec<Arc<Event>>) {
+        self.write(|buffer| events.into_iter().for_each(|event| buffer.log.push(event)));
     }
 
     /// Puts `older` events before the others; see `EventLog::extend_back`.

@@ -63,7 +63,7 @@ fn publish(shared: &Shared, batch: Batch) {
     let touched = shared.hub.publish(batch);
     // First the revision, then the watchers: one that finds its channel empty may report it as progress.
     shared.reached.send_replace(revision);
-    touched.into_values().for_each(|channel| channel.wake());
+    touched.iter().for_each(|channel| channel.wake());
 }
 
 async fn relist(shared: &Shared, backend: &dyn Backend, missed: &Error) -> Result<()> {

@@ -87,18 +87,24 @@ impl Hub {
     /// Takes in what the backend reports. The channels that got something are to be woken by the caller, when
     /// everybody can see the new revision.
     #[must_use]
-    pub(super) fn publish(&self, batch: Batch) -> HashMap<Prefix, Arc<Channel>> {
-        let mut touched = HashMap::new();
+    pub(super) fn publish(&self, batch: Batch) -> Vec<Arc<Channel>> {
+        let mut told: HashMap<Prefix, Vec<Arc<Event>>> = HashMap::new();
         let mut state = self.lock();
         for event in batch.events {
             state.now.apply(&event);
-            for (prefix, subscribed) in state.watching(&event) {
-                subscribed.channel.push(&event);
-                touched.entry(prefix.clone()).or_insert_with(|| subscribed.channel.clone());
+            for (prefix, _) in state.watching(&event) {
+                told.entry(prefix.clone()).or_default().push(event.clone());
             }
             state.log.push(event);
-            state.trim();
         }
+        // All at once, for a transaction has one revision, and whoever was told of that is not told again.
+        let told = told.into_iter().filter_map(|(prefix, events)| {
+            let channel = &state.channels.get(&prefix)?.channel;
+            channel.append(events);
+            Some(channel.clone())
+        });
+        let touched = told.collect();
+        state.trim();
         state.now.advance(batch.revision);
         touched
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
+use crate::cache::hub::Hub;
 use crate::{Entry, Redb};
 
 /// A follower of the whole history who begins anew where it was whenever it is ended.
@@ -122,4 +123,31 @@ async fn a_cache_over_redb_sees_one_history_too() {
     let home = tempfile::tempdir().unwrap();
     let backend = Arc::new(Redb::open(home.path(), &Default::default()).unwrap());
     race(backend, 2000).await;
+}
+
+#[test]
+fn of_a_transaction_a_watcher_sees_all_or_nothing() {
+    const CHANGES: usize = 2000;
+    let (start, revision) = (Revision::new(1), Revision::new(2));
+    let events = (0..CHANGES).map(|index| {
+        let change = Change::Put(Bytes::from_static(b"x"));
+        Arc::new(Event::new(revision, key(&format!("/{index}")), change, None))
+    });
+    let batch = Batch { revision, events: events.collect() };
+    let nothing = Snapshot::of(prefix("/"), crate::List { revision: start, entries: Vec::new() });
+    let hub = Hub::new(nothing, 1 << 20);
+    let (_, channel) = hub.begin(&prefix("/"));
+    let seen = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            loop {
+                let seen = channel.after(start).unwrap().len();
+                if seen > 0 {
+                    return seen;
+                }
+            }
+        });
+        drop(hub.publish(batch));
+        reader.join().unwrap()
+    });
+    assert_eq!(seen, CHANGES);
 }

@@ -25,7 +25,8 @@ use crate::registry::kinds;
 use crate::registry::registries::spec::{Reference, Spec};
 
 /// The type of Secrets that may be sent to a registry. Whoever writes a Registry cannot have any
-/// other sent there by those who may read it.
+/// other sent there by those who may read it, nor one of this type to a web server that is not below
+/// the `url` in it.
 const CREDENTIAL: &str = "dm.formwork.dev/registry-credential";
 
 /// The Registries of all namespaces, and the cluster that has what they refer to.
@@ -192,6 +193,21 @@ impl<R: Reader> Known<R> {
             let bytes = STANDARD.decode(object["data"][key].as_str()?).ok()?;
             Some(String::from_utf8(bytes).ok()?.trim_end().to_owned())
         };
+        match value("url") {
+            Some(url) if spec.is_for(&url) => {}
+            Some(_) => {
+                return Err(Unread::Unusable(format!(
+                    "Secret {name} of its registry is for another url"
+                )));
+            }
+            None if spec.kind == "http" => {
+                let why = format!(
+                    "Secret {name} of its registry has no url, which says where it may be sent"
+                );
+                return Err(Unread::Unusable(why));
+            }
+            None => {}
+        }
         let credential = match reference.key.as_deref() {
             Some(key) => value(key).and_then(|token| Credential::token(&token)),
             None => match (value("token"), value("username"), value("password")) {

@@ -134,6 +134,22 @@ pub(crate) async fn authorize(
     }
 }
 
+/// Whether a user may read an object; if not, why.
+///
+/// # Errors
+/// When the cluster cannot be asked.
+pub async fn may_read(
+    cluster: &dyn Cluster,
+    user: &Requester,
+    target: &Target,
+) -> Result<Result<(), String>, ClusterError> {
+    match authorize(cluster, user, Changes::default().read([target])).await {
+        Ok(_) => Ok(Ok(())),
+        Err(Denied::Forbidden(why)) => Ok(Err(why.join("\n"))),
+        Err(Denied::Cluster(error)) => Err(error),
+    }
+}
+
 /// `bob may not create secrets in namespace demo (Secret demo/x): no RBAC policy matched`.
 fn refusal(user: &Requester, Access { verb, target }: &Access, why: &str) -> String {
     let (group, _) = target.group_version();

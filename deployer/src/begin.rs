@@ -13,6 +13,10 @@ use crate::resolve::Resolved;
 use crate::types::{Configuration, Kind, Manifest, Operation, Phase, Resource, State, Truth};
 use crate::{dependencies, history, preview, time};
 
+/// The reason of the condition `Expanded` where the files that the last Manifest keeps were not used,
+/// because the requester may not read it.
+pub const FETCHED_ANEW: &str = "FetchedAnew";
+
 /// The Manifest of the operation for what is wanted now, which is begun if it was not. None, where
 /// there is nothing to carry out.
 pub(crate) async fn underway(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
@@ -56,7 +60,7 @@ async fn begin(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
 
 /// The Manifest of what is wanted, not stored yet. None, if nothing but a change can help.
 async fn made(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
-    let Resolved { input, expanded, digest } =
+    let Resolved { input, expanded, digest, anew } =
         match pass.means.expand.expand(&pass.deployment).await {
             Ok(resolved) => resolved,
             Err(refusal) => {
@@ -65,7 +69,10 @@ async fn made(pass: &mut Pass<'_>) -> Step<Option<Manifest>> {
                 return if refusal.passes { Err(Next::Retry) } else { Ok(None) };
             }
         };
-    pass.set("Expanded", Truth::True, "Expanded", "");
+    match anew {
+        Some(why) => pass.set("Expanded", Truth::True, FETCHED_ANEW, &why),
+        None => pass.set("Expanded", Truth::True, "Expanded", ""),
+    }
     let plan = plan(pass, &expanded).await?;
     let resources = expanded.resources.iter().map(crate::plan::json).collect();
     Ok(Some(Manifest {

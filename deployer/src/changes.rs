@@ -21,7 +21,7 @@ pub(crate) fn changes(pass: &Pass<'_>, plan: &Plan) -> Changes {
 }
 
 /// A Deployment or a Manifest, as reviews speak of it.
-pub(crate) fn own(kind: &str, namespace: &str, name: &str) -> Target {
+pub fn own(kind: &str, namespace: &str, name: &str) -> Target {
     Target {
         api_version: "dm.formwork.dev/v1alpha1".to_owned(),
         kind: kind.to_owned(),

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::authorize::{Changes, Denied, authorize};
+use crate::authorize::may_read;
 use crate::changes::own;
 use crate::cluster::{Cluster, ClusterError, Collection, Heeded, Target};
 use crate::pass::{Means, Next, Pass, Step};
 use crate::records::{RecordError, Records};
 use crate::resolve::Expand;
 use crate::scratch::Scratch;
-use crate::types::{Deployment, Manifest, Phase, Requester, Spec, Status, Truth};
+use crate::types::{Deployment, Phase, Spec, Status, Truth};
 use crate::{begin, carry, late, remove, watch};
 
 /// Carries out Deployments.
@@ -65,7 +65,8 @@ impl Deployer {
     }
 
     /// What would be done if the Deployment of that name had another spec, which has its requester;
-    /// there need not be one yet. Nothing is changed.
+    /// there need not be one yet. Nothing is changed. What keeps it from being done stands in the
+    /// conditions of the answer, and what would be done in its preview.
     ///
     /// # Errors
     /// When the requester may not read the Deployment, or what there is cannot be read.
@@ -74,17 +75,12 @@ impl Deployer {
         namespace: &str,
         name: &str,
         spec: Spec,
-    ) -> Result<Previewed, PreviewError> {
+    ) -> Result<Status, PreviewError> {
         let found = self.0.records.deployment(namespace, name).await?;
-        let (mut manifest, mut warnings) = (None, Vec::new());
-        if let Some(found) = &found {
-            self.may_read(&spec.requester, &own("Deployment", namespace, name))
+        if found.is_some() {
+            may_read(&*self.0.cluster, &spec.requester, &own("Deployment", namespace, name))
                 .await?
                 .map_err(PreviewError::Forbidden)?;
-            match self.keeper(found, &spec).await? {
-                Ok(keeper) => manifest = keeper,
-                Err(warning) => warnings.push(warning),
-            }
         }
         let spec = Spec { preview: true, paused: false, ..spec };
         let new = Deployment {
@@ -99,66 +95,16 @@ impl Deployer {
         };
         let found = found.unwrap_or(new);
         // Of what was only what may exist counts, and what was fetched for it.
-        let status = Status { resources: found.status.resources, manifest, ..Status::default() };
+        let Status { resources, manifest, .. } = found.status;
+        let status = Status { resources, manifest, ..Status::default() };
         let deployment = Deployment { spec, status, deleting: false, ..found };
         let scratch = Arc::new(Scratch(self.0.records.clone()));
         let means = Means { records: scratch, ..self.0.clone() };
         let mut pass = Pass::new(&means, deployment);
         // When to come again is nobody's question.
         let _ = go(&mut pass).await;
-        Ok(Previewed { status: pass.status, warnings })
+        Ok(pass.status)
     }
-
-    /// The Manifest whose files an update would use again, if there are any; what to warn of, if the
-    /// requester may not read it. It was fetched for another, perhaps with a credential of theirs,
-    /// and templates of the asking user's own could show all of it.
-    async fn keeper(
-        &self,
-        found: &Deployment,
-        spec: &Spec,
-    ) -> Result<Result<Option<String>, String>, PreviewError> {
-        let Some(name) = &found.status.manifest else { return Ok(Ok(None)) };
-        // One that is rolled back to is what it was.
-        if spec.roll_back_to.is_some() {
-            return Ok(Ok(None));
-        }
-        let manifest = self.0.records.manifest(found, name).await?;
-        let keeps = |manifest: &Manifest| {
-            manifest.input_config.kept_for(spec.refresh.as_deref()).next().is_some()
-        };
-        if !manifest.as_ref().is_some_and(keeps) {
-            return Ok(Ok(None));
-        }
-        let read = self.may_read(&spec.requester, &own("Manifest", &found.namespace, name)).await?;
-        Ok(read.map(|()| Some(name.clone())).map_err(|why| {
-            let why = why.replace(char::is_control, " ");
-            format!(
-                "templates were fetched anew, and an update would use those that were fetched before: {why}"
-            )
-        }))
-    }
-
-    /// Whether a user may read one of our own objects; if not, why.
-    async fn may_read(
-        &self,
-        user: &Requester,
-        target: &Target,
-    ) -> Result<Result<(), String>, ClusterError> {
-        match authorize(&*self.0.cluster, user, Changes::default().read([target])).await {
-            Ok(_) => Ok(Ok(())),
-            Err(Denied::Forbidden(why)) => Ok(Err(why.join("\n"))),
-            Err(Denied::Cluster(error)) => Err(error),
-        }
-    }
-}
-
-/// What would be done.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Previewed {
-    /// What keeps it from being done, in the conditions, and what would be done, in the preview.
-    pub status: Status,
-    /// Why something else might be done.
-    pub warnings: Vec<String>,
 }
 
 /// What a pass has seen last of a Deployment.

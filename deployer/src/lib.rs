@@ -42,13 +42,15 @@ pub mod types;
 mod values;
 mod watch;
 
-pub use authorize::Authorized;
+pub use authorize::{Authorized, may_read};
+pub use begin::FETCHED_ANEW;
+pub use changes::own;
 pub use cluster::{
     Access, Applied, Apply, Cluster, ClusterError, Collection, Following, Kind, Kube, Mapping,
     Target, Verb,
 };
 pub use controller::{Changed, Controller, Meter};
-pub use deployer::{Deployer, PreviewError, Previewed, Seen};
+pub use deployer::{Deployer, PreviewError, Seen};
 pub use pass::Next;
 pub use plan::{Of, Plan, PlanError, Planned, PlannedOutput, Reference};
 pub use records::{RecordError, Records};

@@ -16,6 +16,8 @@ pub struct Resolved {
     pub expanded: Arc<Expanded>,
     /// The digest of all that was expanded.
     pub digest: String,
+    /// Why files were fetched anew although the last Manifest keeps them.
+    pub anew: Option<String>,
 }
 
 /// Why a spec does not expand.

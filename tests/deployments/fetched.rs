@@ -157,7 +157,7 @@ fn registries_of_the_namespace_are_asked_as_the_requester() -> Result<()> {
     create(&json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "user" },
         "type": "dm.formwork.dev/registry-credential",
-        "stringData": { "username": "ann", "password": "passw0rd" },
+        "stringData": { "url": web.url("/"), "username": "ann", "password": "passw0rd" },
     }))?;
     create(&json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "library" },

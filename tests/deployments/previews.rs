@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use tests::github::{self, Repository};
 use tests::kubectl::Kubectl;
 
-use crate::setting::{Setting, deployment};
+use crate::setting::{Setting, deployment, dmd};
 
 const TYPE: &str = "github.com/somebody/library/note:v1";
 
-/// What alice may do: all that a preview takes but reading Manifests.
+/// What alice may do: all that previews and updates take but reading Manifests.
 const ROLE: &str = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"looks"},"rules":[
-    {"apiGroups":["dm.formwork.dev"],"resources":["deployments"],"verbs":["get"]},
+    {"apiGroups":["dm.formwork.dev"],"resources":["deployments"],"verbs":["get","patch"]},
     {"apiGroups":["dm.formwork.dev"],"resources":["deploymentpreviews"],"verbs":["create"]},
     {"apiGroups":[""],"resources":["configmaps"],"verbs":["get","create","patch"]}]}"#;
 
@@ -72,11 +72,15 @@ fn a_preview_uses_the_files_that_an_update_would_use_if_the_user_may_read_them()
     alice.until(&["get", "configmap/note"], |_| true)?;
     let (shown, told) = preview(&alice, &spec(2, None))?;
     ensure!(shown.contains("+  edition: second\n") && !shown.contains("first"), "{shown}");
-    let warning = "Warning: templates were fetched anew, and an update would use those that were fetched before: alice \
-                   may not get manifests.dm.formwork.dev in namespace";
-    ensure!(told.starts_with(warning), "{told}");
+    let anew = |manifest: &str, user: &str| {
+        format!(
+            "templates were fetched anew, not taken from Manifest {manifest}: {user} may not get \
+             manifests.dm.formwork.dev in namespace"
+        )
+    };
+    ensure!(told.starts_with(&format!("Warning: {}", anew("note-1", "alice"))), "{told}");
     let (_, told) = preview(&alice, &spec(2, Some("1")))?;
-    ensure!(told.is_empty(), "an update would fetch them too: {told}");
+    ensure!(told.is_empty(), "they would be fetched anew in any case: {told}");
 
     // And whoever may is.
     let role = ["create", "role", "reads", "--verb=get", "--resource=manifests.dm.formwork.dev"];
@@ -89,5 +93,18 @@ fn a_preview_uses_the_files_that_an_update_would_use_if_the_user_may_read_them()
     setting.apply("note", &spec(2, None))?;
     setting.await_ready("note")?;
     assert_eq!(setting.read("configmap/note", ".data.edition")?, "first", "as it was shown");
+
+    // An update of whoever may not has no more of it than a preview.
+    admin.ok(&["create", "rolebinding", "looks-too", "--role=looks", "--user=bob"])?;
+    let bob = setting.user("bob")?;
+    bob.until(&["get", "configmap/note"], |_| true)?;
+    let change = json!({ "spec": spec(3, None) }).to_string();
+    bob.ok(&["patch", &dmd("note"), "--type=merge", "--patch", &change])?;
+    setting.await_ready("note")?;
+    assert_eq!(setting.read("configmap/note", ".data.edition")?, "second");
+    let expanded = ".status.conditions[?(@.type==\"Expanded\")]";
+    assert_eq!(setting.read(&dmd("note"), &format!("{expanded}.reason"))?, "FetchedAnew");
+    let why = setting.read(&dmd("note"), &format!("{expanded}.message"))?;
+    ensure!(why.starts_with(&anew("note-2", "bob")), "{why}");
     Ok(())
 }

@@ -8,9 +8,10 @@ use apiserver::store::Store;
 use deployer::types::{Deployment, Input};
 use deployer::{Cluster, Expand, Refusal, Resolved};
 use expander::Registries;
+use expansion::Imports;
 use futures::future::BoxFuture;
 
-use super::fetched;
+use super::fetched::{self, Before};
 use crate::engine::{Done, Engine, Refused};
 use crate::sent::{self, Defaults};
 use crate::sources::Sources;
@@ -44,26 +45,36 @@ impl Expansions {
         self.sources.cluster()
     }
 
-    /// What a Deployment comes to, with the files that were fetched for it before, and with the
-    /// Registries of its namespace as its requester may use them.
+    /// What a Deployment comes to, with the files that were fetched for it before, if its requester
+    /// may read them, and if not, why; and with the Registries of its namespace as its requester may
+    /// use them.
     ///
     /// # Errors
     /// Why it comes to nothing.
-    pub(super) async fn expanded(&self, deployment: &Deployment) -> Result<Done, Unexpanded> {
+    pub(super) async fn expanded(
+        &self,
+        deployment: &Deployment,
+    ) -> Result<(Done, Option<String>), Unexpanded> {
         let Deployment { name, namespace, spec, .. } = deployment;
         let defaults = Defaults { name, namespace, now: System.now() };
         let (input, files) = sent::of_deployment(spec, &defaults).map_err(Unexpanded::Malformed)?;
         let unavailable =
             |error: apiserver::status::Error| Unexpanded::Unavailable(error.message().to_owned());
-        let before = fetched::before(&self.store, deployment).await.map_err(unavailable)?;
+        let before = fetched::before(&self.store, &*self.cluster(), deployment).await;
+        let (before, anew) = match before.map_err(unavailable)? {
+            Before::Kept(files) => (files, None),
+            Before::Forbidden(why) => (Imports::new(), Some(why)),
+        };
         let known = self.sources.of(namespace, &spec.requester).await.map_err(unavailable)?;
         let registries = known.as_ref().map(|known| known as &dyn Registries);
-        self.engine.expand(input, &before, registries).await.map_err(|why| match why {
+        let done = self.engine.expand(input, &before, registries).await;
+        let done = done.map_err(|why| match why {
             Refused::Failure(failure) => {
                 Unexpanded::Wrong(files.to_field_errors(&failure.problems))
             }
             Refused::Request(error) => unavailable(error),
-        })
+        })?;
+        Ok((done, anew))
     }
 }
 
@@ -73,7 +84,7 @@ impl Expand for Expansions {
         deployment: &'a Deployment,
     ) -> BoxFuture<'a, Result<Resolved, Refusal>> {
         Box::pin(async move {
-            let done = self.expanded(deployment).await.map_err(|why| match why {
+            let (done, anew) = self.expanded(deployment).await.map_err(|why| match why {
                 Unexpanded::Malformed(errors) | Unexpanded::Wrong(errors) => Refusal {
                     problems: errors.iter().map(ToString::to_string).collect(),
                     passes: false,
@@ -88,7 +99,7 @@ impl Expand for Expansions {
                 imports: sent.chain(fetched::files(&done.fetched)).collect(),
                 refresh: spec.refresh.clone(),
             };
-            Ok(Resolved { input, expanded: done.expanded, digest: done.digest })
+            Ok(Resolved { input, expanded: done.expanded, digest: done.digest, anew })
         })
     }
 }

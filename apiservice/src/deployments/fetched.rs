@@ -5,18 +5,50 @@ use apiserver::options::Wanted;
 use apiserver::status::{Error, Reason};
 use apiserver::store::Store;
 use deployer::types::{Deployment, ImportFile, Input};
+use deployer::{Cluster, may_read, own};
 use expansion::{Import, Imports};
 use sha2::{Digest as _, Sha256};
 
 use crate::registry::manifests;
 
+/// Files that an update uses again.
+pub(super) enum Before {
+    /// These, if any.
+    Kept(Imports),
+    /// There are some, and the requester may not read them: why.
+    Forbidden(String),
+}
+
 /// The files that were fetched for what is or was last applied, unless others are asked for.
 ///
+/// They were fetched for another, perhaps with a credential of theirs, and templates of the
+/// requester's own could show all of them: so only who may read the Manifest has them.
+///
 /// # Errors
-/// When the store cannot be read.
-pub(super) async fn before(store: &Store, deployment: &Deployment) -> Result<Imports, Error> {
-    let Deployment { namespace, uid, spec, status, .. } = deployment;
-    let Some(name) = status.manifest.as_deref() else { return Ok(Imports::new()) };
+/// When the store cannot be read, or the cluster cannot be asked.
+pub(super) async fn before(
+    store: &Store,
+    cluster: &dyn Cluster,
+    deployment: &Deployment,
+) -> Result<Before, Error> {
+    let Deployment { namespace, spec, status, .. } = deployment;
+    let Some(name) = status.manifest.as_deref() else { return Ok(Before::Kept(Imports::new())) };
+    let files = kept(store, deployment, name).await?;
+    if files.is_empty() {
+        return Ok(Before::Kept(files));
+    }
+    let read = may_read(cluster, &spec.requester, &own("Manifest", namespace, name)).await;
+    Ok(match read.map_err(Error::unavailable)? {
+        Ok(()) => Before::Kept(files),
+        Err(why) => Before::Forbidden(format!(
+            "templates were fetched anew, not taken from Manifest {name}: {why}"
+        )),
+    })
+}
+
+/// The files that a Manifest of a Deployment keeps for what it wants now.
+async fn kept(store: &Store, deployment: &Deployment, name: &str) -> Result<Imports, Error> {
+    let Deployment { namespace, uid, spec, .. } = deployment;
     let definition = manifests::resource().definition;
     let entry = match store.get(&definition, namespace, name, Wanted::Newest).await {
         Ok(entry) => entry,

@@ -4,7 +4,7 @@ use apiserver::object::{Fields, Object};
 use apiserver::resource::{Context, Create, Resource, Serves};
 use apiserver::status::{Error, Reason, Subject};
 use deployer::types::{Spec, Status};
-use deployer::{Deployer, PreviewError, Previewed};
+use deployer::{Deployer, FETCHED_ANEW, PreviewError};
 use futures::future::BoxFuture;
 
 use super::{deployments, kinds};
@@ -36,8 +36,10 @@ impl Create for Previews {
             let spec = Spec { requester: deployments::requester(cx.user), ..spec };
             let Some(deployer) = &self.0 else { return Err(Error::unavailable("no deployer")) };
             let previewed = deployer.preview(cx.namespace, name, spec).await;
-            let Previewed { status: Status { conditions, preview, .. }, warnings } =
+            let Status { conditions, preview, .. } =
                 previewed.map_err(|error| refused(&error, name))?;
+            let anew = conditions.iter().filter(|it| it.reason == FETCHED_ANEW);
+            let warnings = anew.map(|it| it.message.replace(char::is_control, " ")).collect();
             let status = Status { conditions, preview, ..Status::default() };
             let status = serde_json::to_string(&status).map_err(Error::internal)?;
             let fields = Fields::new(format!("\"spec\":{text},\"status\":{status}"));

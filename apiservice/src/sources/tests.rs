@@ -20,6 +20,10 @@ impl Shelf {
         match (target.kind.as_str(), target.object_name.as_str()) {
             ("Secret", "token") => secret(CREDENTIAL, &[("token", "s3cret\n"), ("other", "0ther")]),
             ("Secret", "user") => secret(CREDENTIAL, &[("username", "u"), ("password", "p")]),
+            ("Secret", "web") => secret(
+                CREDENTIAL,
+                &[("username", "u"), ("password", "p"), ("url", "http://h.example/lib")],
+            ),
             ("Secret", "empty") => secret(CREDENTIAL, &[]),
             ("Secret", "foreign") => secret("Opaque", &[("token", "s3cret")]),
             ("ConfigMap", "files") => Some(json!({ "data": { "t.v1.py": "T" } })),
@@ -184,11 +188,24 @@ async fn a_registry_on_a_web_server_is_asked_in_the_clear_only_where_its_url_say
     for (url, want) in
         [("https://h.example/lib", false), ("h.example/lib", false), ("http://h.example/lib", true)]
     {
-        let spec = json!({ "type": "http", "url": url, "credentialRef": { "name": "user" } });
+        let spec = json!({ "type": "http", "url": url, "credentialRef": { "name": "web" } });
         let registry =
             found("alice", &[spec], "https://h.example/lib/t:v1").await.unwrap().unwrap();
         let Place::Http { plain, credential } = &registry.place else { panic!("{registry:?}") };
         assert_eq!((*plain, credential), (want, &Credential::basic("u", "p")), "{url}");
         assert_eq!(registry.prefix, "h.example/lib");
+    }
+}
+
+#[tokio::test]
+async fn a_credential_goes_to_no_server_that_it_does_not_name() {
+    for (kind, url, secret, why) in [
+        ("http", "https://h.example/lib", "user", "has no url, which says where it may be sent"),
+        ("http", "https://evil.example/lib", "web", "is for another url"),
+        ("github", "github.com/o/r", "web", "is for another url"),
+    ] {
+        let spec = json!({ "type": kind, "url": url, "credentialRef": { "name": secret } });
+        let refused = found("alice", &[spec], &format!("{url}/t:v1")).await.unwrap_err();
+        assert_eq!(refused, format!("Secret {secret} of its registry {why}"));
     }
 }

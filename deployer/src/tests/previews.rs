@@ -1,7 +1,7 @@
 //! What would be done is said, and nothing is done or written.
 
 use crate::cluster::{ClusterError, Verb};
-use crate::deployer::{PreviewError, Previewed};
+use crate::deployer::PreviewError;
 use crate::twin::{ALICE, BOB, Fault, Fuse, World, requester, spec};
 use crate::types::{Spec, Status};
 
@@ -10,12 +10,8 @@ const ONE: &str =
 const OTHER: &str =
     "resources:\n- name: b\n  type: ConfigMap\n  properties: {apiVersion: v1, data: {v: '1'}}\n";
 
-async fn previewed(world: &World, name: &str, spec: Spec) -> Result<Previewed, PreviewError> {
-    world.deployer(&Fuse::new(Fault::Never, 0)).preview("demo", name, spec).await
-}
-
 async fn preview(world: &World, name: &str, spec: Spec) -> Result<Status, PreviewError> {
-    previewed(world, name, spec).await.map(|previewed| previewed.status)
+    world.deployer(&Fuse::new(Fault::Never, 0)).preview("demo", name, spec).await
 }
 
 fn actions(status: &Status) -> Vec<String> {
@@ -70,22 +66,4 @@ async fn who_may_not_read_a_deployment_is_told_nothing_of_it() {
         "{error}"
     );
     assert!(!matches!(error, PreviewError::Cluster(ClusterError::Forbidden(_))));
-}
-
-#[tokio::test]
-async fn who_may_not_read_the_manifest_is_warned_where_an_update_would_use_its_files() {
-    let world = World::new();
-    world.deploy("app", spec(ONE)).await;
-    world.cluster.deny(BOB, Verb::Get, "manifests", "demo");
-    let warnings = async |name: &str, spec: Spec| {
-        let spec = Spec { requester: requester(name), ..spec };
-        previewed(&world, "app", spec).await.unwrap().warnings
-    };
-    assert_eq!(warnings(BOB, spec(OTHER)).await, [""; 0], "it has nothing that was fetched");
-    world.records.fetch("app-1");
-    let told = warnings(BOB, spec(OTHER)).await;
-    assert!(matches!(&*told, [one] if one.contains("bob may not get manifests")), "{told:?}");
-    assert_eq!(warnings(ALICE, spec(OTHER)).await, [""; 0]);
-    let anew = Spec { refresh: Some("2".to_owned()), ..spec(OTHER) };
-    assert_eq!(warnings(BOB, anew).await, [""; 0], "an update would fetch, too");
 }

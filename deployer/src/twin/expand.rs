@@ -36,7 +36,7 @@ fn expand(deployment: &Deployment) -> Result<Resolved, Vec<String>> {
     let expanded = expanded(&content)?;
     let digest = format!("of {} bytes", content.len());
     let input = Input { name: deployment.name.clone(), content, ..Input::default() };
-    Ok(Resolved { input, expanded: Arc::new(expanded), digest })
+    Ok(Resolved { input, expanded: Arc::new(expanded), digest, anew: None })
 }
 
 impl Expand for TwinExpand {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::world::requester;
 use crate::records::{RecordError, Records};
-use crate::types::{Deployment, ImportFile, Manifest, Spec, Status};
+use crate::types::{Deployment, Manifest, Spec, Status};
 
 /// A store in memory.
 #[derive(Default)]
@@ -89,16 +89,6 @@ impl TwinRecords {
     /// The names of all Manifests.
     pub(crate) fn names(&self) -> Vec<String> {
         self.with(|state| state.manifests.keys().cloned().collect())
-    }
-
-    /// A Manifest has a file that was fetched.
-    pub(crate) fn fetch(&self, name: &str) {
-        let digest = Some("sha256:1".to_owned());
-        let file = ImportFile { name: Some("t".to_owned()), digest, ..ImportFile::default() };
-        self.with(|state| {
-            let (.., manifest) = state.manifests.get_mut(name).unwrap();
-            manifest.input_config.imports.push(file);
-        });
     }
 
     /// Somebody deletes a Manifest.

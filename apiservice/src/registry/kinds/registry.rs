@@ -54,7 +54,8 @@ fn spec() -> Schema {
     .required(
         "name",
         Schema::string(
-            "The name of the Secret, whose type is 'dm.formwork.dev/registry-credential'.",
+            "The name of the Secret, whose type is 'dm.formwork.dev/registry-credential'. If it has a 'url', it is only \
+             for registries there or below, and a web server gets no other.",
         ),
     )
     .optional(

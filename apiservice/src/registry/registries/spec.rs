@@ -29,6 +29,12 @@ pub(crate) struct Reference {
     pub(crate) key: Option<String>,
 }
 
+/// A URL without its scheme and a slash at its end.
+fn bare(url: &str) -> &str {
+    let url = url.split_once("://").map_or(url, |(_, rest)| rest);
+    url.trim_end_matches('/')
+}
+
 impl Spec {
     /// The spec of an object that is stored.
     pub(crate) fn of(object: &Object) -> Result<Self, serde_json::Error> {
@@ -37,8 +43,17 @@ impl Spec {
 
     /// What types begin with that stand in it: the URL without its scheme and a slash at its end.
     pub(crate) fn prefix(&self) -> &str {
-        let url = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
-        url.trim_end_matches('/')
+        bare(&self.url)
+    }
+
+    /// Whether a credential for `url` is for this registry: it is there or below it, and asked in the
+    /// clear only if that URL is, too.
+    pub(crate) fn is_for(&self, url: &str) -> bool {
+        let below = self.prefix().strip_prefix(bare(url));
+        let clear = self.is_plain() && !url.starts_with("http://");
+        !bare(url).is_empty()
+            && below.is_some_and(|it| it.is_empty() || it.starts_with('/'))
+            && !clear
     }
 
     /// Whether its URL is one of the web; one without a scheme is https.
@@ -63,5 +78,33 @@ impl Spec {
     /// Whether its templates may stand in collections.
     pub(crate) fn has_collections(&self) -> bool {
         !self.says("onelevel")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_is_for_what_is_below_its_url() {
+        for (credential, registry, want) in [
+            ("https://h.example/lib", "https://h.example/lib", true),
+            ("h.example/lib/", "https://h.example/lib", true),
+            ("h.example", "https://h.example/lib/", true),
+            ("https://h.example/lib", "https://h.example/lib/more", true),
+            ("https://h.example/lib", "https://h.example/library", false),
+            ("https://h.example/lib/more", "https://h.example/lib", false),
+            ("https://h.example", "https://h.example.evil/lib", false),
+            ("https://h.example", "https://h.example:8443/lib", false),
+            ("https://h.example", "http://h.example/lib", false),
+            ("h.example", "http://h.example/lib", false),
+            ("http://h.example", "http://h.example/lib", true),
+            ("http://h.example", "https://h.example/lib", true),
+            ("", "https://h.example/lib", false),
+            ("https://", "https://h.example/lib", false),
+        ] {
+            let spec = Spec { url: registry.to_owned(), ..Spec::default() };
+            assert_eq!(spec.is_for(credential), want, "{credential} for {registry}");
+        }
     }
 }

@@ -12,6 +12,7 @@ mod digest;
 mod drive;
 mod error;
 mod fetch;
+pub mod manager;
 mod metrics;
 mod pool;
 mod printable;

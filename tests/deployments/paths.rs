@@ -213,14 +213,15 @@ async fn a_registry_is_found_by_the_types_that_stand_in_it() -> Result<()> {
         "name": "part", "type": "github", "url": "https://github.com/o/r/charts",
         "format": "versioned;collection", "credentialname": "c",
     });
-    for registry in [&whole, &part, &part] {
+    let web = json!({ "name": "web", "type": "http", "url": "https://charts.example/lib" });
+    for registry in [&whole, &part, &part, &web] {
         let path = format!("/registries/{}", registry["name"].as_str().unwrap_or_default());
         let answer = paths.send(Method::POST, &path, registry).await?;
         ensure!(answer.status == 200, "{}", answer.text());
         assert_eq!(&answer.json()?, registry);
         assert_eq!(&paths.get(&path).await?.json()?, registry);
     }
-    assert_eq!(paths.get("/registries").await?.json()?, json!([part, whole]));
+    assert_eq!(paths.get("/registries").await?.json()?, json!([part, web, whole]));
     for (name, registry) in
         [("charts%252Ft%253Av1", "part"), ("chartsx%252Ft", "whole"), ("t", "whole")]
     {

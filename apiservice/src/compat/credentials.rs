@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use axum::response::Response;
+use expander::manager::or_empty;
 use http::StatusCode;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
@@ -13,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::{Actor, is_name, named};
 use super::answer::{self, Fault};
-use super::template::or_empty;
 
 /// The type of Secrets that are credentials.
 const TYPE: &str = "dm.formwork.dev/registry-credential";

@@ -6,10 +6,11 @@ use apiserver::status::Error;
 use apiserver::yaml;
 use axum::body::{self, Body, Bytes, HttpBody as _};
 use expander::Registries;
+use expander::manager::or_empty;
 use expansion::imports::{self, File};
 use expansion::{Imports, Input, Options, Text, Value};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 
 use super::answer::Fault;
 use crate::engine::{Done, Engine, Refused};
@@ -68,15 +69,6 @@ pub(super) struct ImportFile {
     pub(super) path: String,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) content: String,
-}
-
-/// To Go, null is nothing.
-pub(super) fn or_empty<'de, T, D>(deserializer: D) -> Result<T, D::Error>
-where
-    T: Default + Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// Why there is no result.

@@ -1,31 +1,9 @@
 //! A registry as the original's files and answers have it, and as an object of the Kubernetes API.
 
 use anyhow::{Context, anyhow};
+use expander::manager::Registry;
 use expansion::Value as Tree;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value, json};
-
-/// A registry of the original.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-struct Shape {
-    #[serde(deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
-    name: String,
-    #[serde(rename = "type", deserialize_with = "or_empty")]
-    #[serde(skip_serializing_if = "String::is_empty")]
-    kind: String,
-    #[serde(deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
-    url: String,
-    #[serde(deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
-    format: String,
-    #[serde(deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
-    credentialname: String,
-}
-
-/// To the original, null is nothing.
-fn or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
+use serde_json::Value;
 
 /// The name and the spec of the registry that a file describes: as the original has it, or an object of ours.
 ///
@@ -38,48 +16,22 @@ pub(super) fn read(text: &str) -> anyhow::Result<(String, Value)> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         return Ok((name.to_owned(), object["spec"].clone()));
     }
-    let shape = Some(&tree).filter(|tree| tree.as_map().is_some());
-    let shape = shape.ok_or_else(|| anyhow!("registry file: is no registry"))?;
-    let shape: Shape = serde_json::from_str(&shape.to_json()).context("registry file")?;
-    let spec = shape.spec();
-    Ok((shape.name, spec))
+    let original = Some(&tree).filter(|tree| tree.as_map().is_some());
+    let original = original.ok_or_else(|| anyhow!("registry file: is no registry"))?;
+    let original: Registry = serde_json::from_str(&original.to_json()).context("registry file")?;
+    let spec = original.spec().into();
+    Ok((original.name, spec))
 }
 
-/// The JSON that the original has for an object of ours.
-pub(super) fn shown(object: &Value) -> Value {
-    let spec = &object["spec"];
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let format = spec["format"].as_array().into_iter().flatten();
-    let format: Vec<_> = format.filter_map(Value::as_str).collect();
-    let shape = Shape {
-        name: text(&object["metadata"]["name"]),
-        kind: text(&spec["type"]),
-        url: text(&spec["url"]),
-        format: format.join(";"),
-        credentialname: text(&spec["credentialRef"]["name"]),
-    };
-    json!(shape)
-}
-
-impl Shape {
-    fn spec(&self) -> Value {
-        let mut spec = Map::new();
-        for (member, text) in [("type", &self.kind), ("url", &self.url)] {
-            spec.insert(member.to_owned(), json!(text));
-        }
-        let format: Vec<_> = self.format.split(';').filter(|part| !part.is_empty()).collect();
-        if !format.is_empty() {
-            spec.insert("format".to_owned(), json!(format));
-        }
-        if !self.credentialname.is_empty() {
-            spec.insert("credentialRef".to_owned(), json!({"name": self.credentialname}));
-        }
-        Value::Object(spec)
-    }
+/// An object of ours, as the original has it.
+pub(super) fn shown(object: &Value) -> Registry {
+    Registry::of(object["metadata"]["name"].as_str().unwrap_or_default(), &object["spec"])
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -91,10 +43,7 @@ mod tests {
         for text in [json, yaml, &ours.to_string()] {
             assert_eq!(read(text).unwrap(), ("r".to_owned(), spec.clone()), "{text}");
         }
-        assert_eq!(
-            shown(&ours).to_string(),
-            serde_json::from_str::<Value>(json).unwrap().to_string()
-        );
+        assert_eq!(serde_json::to_string(&shown(&ours)).unwrap(), json);
         let plain = json!({"type": "github", "url": "github.com/a/b"});
         let short = "{name: r, type: github, url: github.com/a/b, format: null}";
         assert_eq!(read(short).unwrap(), ("r".to_owned(), plain));

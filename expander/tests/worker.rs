@@ -94,8 +94,8 @@ async fn kind(pool: &expander::Pool, language: Language, source: &str) -> String
 async fn limits_and_walls_are_told_apart() -> Result<()> {
     let pool = pool(|config| {
         setup::unprobed(config);
-        config.cpu = Duration::from_millis(300);
-        config.wall = Duration::from_secs(20);
+        config.cpu = Duration::from_secs(3);
+        config.wall = Duration::from_secs(60);
         config.memory = 64;
     })?;
     let python = |body: &str| {

@@ -49,6 +49,11 @@ impl Canary {
     }
 }
 
+/// Whether a clock ended it, of which only the canary that spins may say that this contained it.
+pub(super) fn is_late(outcome: &Outcome) -> bool {
+    kind(outcome) == "TimeLimit"
+}
+
 /// All of them. `memory` is what a child may have, in MiB.
 pub(super) fn all(memory: u64) -> Vec<Canary> {
     let python = |name, body: &str, contained| Canary {

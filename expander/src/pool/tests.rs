@@ -2,8 +2,8 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use expansion::{Call, Import, Imports, Language, Map, Outcome, Rendered};
@@ -184,6 +184,36 @@ async fn nothing_runs_when_an_attack_is_not_contained() {
     let error = python(&pool).await.unwrap_err().to_string();
     assert!(error.starts_with("templates are not run: the self-test failed: "), "{error}");
     assert!(pool.readiness().is_err());
+}
+
+/// Workers, and for how many milliseconds those of the self-test may use the processor.
+struct Timed(Fake, Arc<Mutex<Vec<String>>>);
+
+impl Launch for Timed {
+    fn launch(&self, arguments: &[String], control: OwnedFd) -> io::Result<Box<dyn Process>> {
+        let value = |name: &str| {
+            let at = arguments.iter().position(|argument| argument == name).unwrap();
+            arguments[at + 1].clone()
+        };
+        if value("--memory") == "64" {
+            self.1.lock().unwrap().push(value("--cpu"));
+        }
+        self.0.launch(arguments, control)
+    }
+}
+
+#[tokio::test]
+async fn attacks_that_the_clock_ends_are_tried_again_with_more_time() {
+    let cpu = Duration::from_millis(500);
+    let config = Config { self_test: SelfTest::Attacks, cpu, memory: 100, ..config() };
+    let times = Arc::default();
+    let timed = Timed(Fake::new(|_, _| "kill -XCPU $$".into()), Arc::clone(&times));
+    let timed: Arc<dyn Launch> = Arc::new(timed);
+    let pool = Pool::launch(config, &timed).unwrap();
+    let error = python(&pool).await.unwrap_err().to_string();
+    assert!(error.starts_with("templates are not run: the self-test failed: "), "{error}");
+    assert!(error.ends_with(" took too long"), "{error}");
+    assert_eq!(*times.lock().unwrap(), ["200", "400", "500"]);
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! The Registries of a namespace, as somebody may use them.
 //!
+//! Only Secrets of one type may be sent to a registry, and to a web server only one that names it: whoever writes a
+//! Registry cannot have any other sent there by those who may read it.
+//!
 //! What a Registry refers to, a Secret or a ConfigMap, is read as whoever uses it. Errors name objects and never what is
 //! in them.
 
@@ -16,6 +19,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deployer::Cluster;
 use deployer::types::Requester;
+use expander::manager::{CREDENTIAL, PASSWORD, TOKEN, URL, USERNAME};
 use expander::{Credential, Finding, Place, Registries, Registry, within};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -23,11 +27,6 @@ use serde_json::Value;
 use self::requested::Requested;
 use crate::registry::kinds;
 use crate::registry::registries::spec::{Reference, Spec};
-
-/// The type of Secrets that may be sent to a registry. Whoever writes a Registry cannot have any
-/// other sent there by those who may read it, nor one of this type to a web server that is not below
-/// the `url` in it.
-const CREDENTIAL: &str = "dm.formwork.dev/registry-credential";
 
 /// The Registries of all namespaces, and the cluster that has what they refer to.
 #[derive(Clone)]
@@ -193,7 +192,7 @@ impl<R: Reader> Known<R> {
             let bytes = STANDARD.decode(object["data"][key].as_str()?).ok()?;
             Some(String::from_utf8(bytes).ok()?.trim_end().to_owned())
         };
-        match value("url") {
+        match value(URL) {
             Some(url) if spec.is_for(&url) => {}
             Some(_) => {
                 return Err(Unread::Unusable(format!(
@@ -210,7 +209,7 @@ impl<R: Reader> Known<R> {
         }
         let credential = match reference.key.as_deref() {
             Some(key) => value(key).and_then(|token| Credential::token(&token)),
-            None => match (value("token"), value("username"), value("password")) {
+            None => match (value(TOKEN), value(USERNAME), value(PASSWORD)) {
                 (Some(token), _, _) => Credential::token(&token),
                 (None, Some(user), Some(password)) => Credential::basic(&user, &password),
                 _ => None,

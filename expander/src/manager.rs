@@ -1,6 +1,9 @@
-//! Registries, and the templates in them, as Deployment Manager's API has them and as ours has.
+//! Registries, the templates in them and their credentials, as Deployment Manager's API has them and as ours has.
 //!
-//! Deployment Manager is v1.2.1's `manager`, `common.Registry` and `registry.Type` in its sources.
+//! Deployment Manager is v1.2.1's `manager`, with `common.Registry`, `registry.Type` and `common.RegistryCredential`.
+
+use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
@@ -28,6 +31,49 @@ pub struct Registry {
     #[serde(deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
     pub credentialname: String,
 }
+
+/// A credential of Deployment Manager. Nothing shows it.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Credential {
+    /// A token.
+    #[serde(deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
+    pub apitoken: String,
+    /// A user and a password; sent even if it is empty, as the original did.
+    #[serde(deserialize_with = "or_empty")]
+    pub basicauth: BasicAuth,
+    /// The key of a service account.
+    #[serde(deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
+    pub serviceaccount: String,
+    /// The web server, or the folder on it, that the credential is for. The original did not know it.
+    #[serde(deserialize_with = "or_empty", skip_serializing_if = "String::is_empty")]
+    pub url: String,
+}
+
+/// A user and a password.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BasicAuth {
+    /// The user.
+    #[serde(deserialize_with = "or_empty")]
+    pub username: String,
+    /// The password.
+    #[serde(deserialize_with = "or_empty")]
+    pub password: String,
+}
+
+/// The type of the Secrets that are credentials.
+pub const CREDENTIAL: &str = "dm.formwork.dev/registry-credential";
+/// The keys of their values.
+pub const TOKEN: &str = "token";
+/// The key of the user.
+pub const USERNAME: &str = "username";
+/// The key of the password.
+pub const PASSWORD: &str = "password";
+/// The key of the service account's key.
+const ACCOUNT: &str = "serviceaccount";
+/// The key of what they are for.
+pub const URL: &str = "url";
 
 /// What our API answers of the templates in a registry, as far as Deployment Manager knows of it.
 #[derive(Clone, Debug, Deserialize)]
@@ -122,6 +168,56 @@ impl Registry {
     }
 }
 
+impl Credential {
+    /// Whether there is nothing in it that a registry could be asked with.
+    pub fn is_empty(&self) -> bool {
+        self.values().keys().all(|&key| key == URL)
+    }
+
+    /// Its values by the keys that they have in a Secret.
+    pub fn values(&self) -> BTreeMap<&'static str, &str> {
+        let BasicAuth { username, password } = &self.basicauth;
+        let all = [
+            (TOKEN, &*self.apitoken),
+            (USERNAME, username),
+            (PASSWORD, password),
+            (ACCOUNT, &self.serviceaccount),
+            (URL, &self.url),
+        ];
+        all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// Of what sort the credential with those keys is: its members, without their values.
+    pub fn shown(has: impl Fn(&str) -> bool) -> Value {
+        let mut shown = Map::new();
+        let mut show = |member: &str, value: Value| drop(shown.insert(member.to_owned(), value));
+        if has(TOKEN) {
+            show("apitoken", json!(""));
+        }
+        if has(USERNAME) || has(PASSWORD) {
+            show("basicauth", json!({ PASSWORD: "", USERNAME: "" }));
+        }
+        for (key, member) in [(ACCOUNT, "serviceaccount"), (URL, "url")] {
+            if has(key) {
+                show(member, json!(""));
+            }
+        }
+        Value::Object(shown)
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credential(<redacted>)")
+    }
+}
+
+impl fmt::Debug for BasicAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BasicAuth(<redacted>)")
+    }
+}
+
 /// A URL without its scheme and a slash at its end.
 fn bare(url: &str) -> &str {
     let url = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -197,6 +293,25 @@ mod tests {
         ] {
             let types: Types = serde_json::from_str(&format!(r#"{{"items":[{item}]}}"#)).unwrap();
             assert_eq!(serde_json::to_string(&types.listed()).unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn a_credential_is_shown_without_its_values() {
+        let text = r#"{"apitoken":"T","basicauth":{"username":"u","password":"p"},"serviceaccount":null,"url":"h"}"#;
+        let credential: Credential = serde_json::from_str(text).unwrap();
+        assert!(!format!("{credential:?}{:?}", credential.basicauth).contains(['T', 'p']));
+        let values = credential.values();
+        assert_eq!(
+            values,
+            BTreeMap::from([(TOKEN, "T"), (USERNAME, "u"), (PASSWORD, "p"), (URL, "h")])
+        );
+        let shown = Credential::shown(|key| values.contains_key(key)).to_string();
+        let want = r#"{"apitoken":"","basicauth":{"password":"","username":""},"url":""}"#;
+        assert_eq!(shown, want);
+        // What is shown, sent back, is no credential, nor is one that only says for what it is.
+        for nothing in [&*shown, r#"{"url":"h"}"#] {
+            assert!(serde_json::from_str::<Credential>(nothing).unwrap().is_empty());
         }
     }
 }

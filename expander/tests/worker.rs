@@ -126,6 +126,7 @@ async fn limits_and_walls_are_told_apart() -> Result<()> {
 #[tokio::test]
 async fn a_deadline_is_kept() -> Result<()> {
     let pool = pool(setup::unprobed)?;
+    pool.ready(Instant::now() + Duration::from_secs(60)).await?;
     let source = "def generate_config(context):\n  while True: pass";
     let deadline = Instant::now() + Duration::from_millis(300);
     let terms = Terms::new(&Limits::default(), deadline);

@@ -217,6 +217,11 @@ fn the_same_is_done_by_requests_of_the_original() -> Result<()> {
         near.ok(&["setcredential", "c1", "--username=u"])?,
         dm.ok(&["getcredential", "c1"])?
     );
+    for (way, name) in [(&dm, "far"), (&near, "near")] {
+        way.ok(&["setcredential", name, "--url=h.example/lib", "--apitoken=t"])?;
+        let url = setting.read(&format!("secret/{name}"), ".data.url")?;
+        assert_eq!(url, "aC5leGFtcGxlL2xpYg==", "{name}");
+    }
     assert_eq!(near.ok(&["get", "gb"])?, dm.ok(&["get", "gb"])?);
 
     let gone = dm.ok(&["delete", "gb"])?;

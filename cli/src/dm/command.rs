@@ -3,8 +3,9 @@
 use std::fs;
 
 use anyhow::Context;
+use expander::manager::Credential;
 
-use super::credential::Credential;
+use super::credential;
 use super::flags::Line;
 use super::input::Given;
 use super::told;
@@ -46,7 +47,7 @@ impl Command {
     /// When there is no such command, or it is not given what it takes.
     pub(super) fn read(name: &str, arguments: &[String], line: &Line) -> anyhow::Result<Self> {
         let deployment = || one(arguments, "No deployment name supplied");
-        let credential = || one(arguments, "No credential name supplied");
+        let credential_name = || one(arguments, "No credential name supplied");
         let registry = || line.text("registry").unwrap_or(REGISTRY).to_owned();
         let command = match name {
             "expand" => Command::Expand(Given::read(line, arguments)?),
@@ -60,8 +61,8 @@ impl Command {
                 Command::DeployedInstances(one(arguments, "No type name supplied")?)
             }
             "describe" => Command::Describe(one(arguments, "No type name or URL supplied")?),
-            "getcredential" => Command::GetCredential(credential()?),
-            "setcredential" => Command::SetCredential(credential()?, Credential::read(line)?),
+            "getcredential" => Command::GetCredential(credential_name()?),
+            "setcredential" => Command::SetCredential(credential_name()?, credential::read(line)?),
             "layout" => Command::Layout(deployment()?),
             "status" => Command::Status(deployment()?),
             "wait" => Command::Wait(deployment()?),

@@ -83,6 +83,11 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     flag("token-file", Takes::Text, "File with the token that --service asks for"),
     flag(
+        "url",
+        Takes::Text,
+        "Web server that a credential is for, or a folder on it; GitHub if absent",
+    ),
+    flag(
         "properties-file",
         Takes::Text,
         "File of YAML with properties of a type; --properties count before them",

@@ -12,6 +12,7 @@ use kube::client::Body;
 use serde::{Deserialize, Serialize};
 
 use super::command::Command;
+use super::credential;
 use super::flags::Line;
 use super::input::{Given, Input};
 use super::{layout, print};
@@ -181,7 +182,7 @@ impl Call {
             Command::SetCredential(name, credential) => Call {
                 method: Method::POST,
                 path: format!("credentials/{}", in_path(&name)),
-                body: credential.to_yaml()?,
+                body: credential::to_yaml(&credential)?,
                 action: "set credential".to_owned(),
             },
             Command::Diff(_)

@@ -25,7 +25,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("registries", "List the registries"),
     ("createregistry", "Create --registry from --registryfile, or replace it"),
     ("getcredential NAME", "Show of what sort a credential of registries is"),
-    ("setcredential NAME", "Set a credential of registries, of GitHub's flags or --serviceaccount"),
+    (
+        "setcredential NAME",
+        "Set a credential of registries, of GitHub's flags or --serviceaccount, for --url",
+    ),
     ("layout DEPLOYMENT", "Draw the tree of what is deployed"),
     ("status DEPLOYMENT", "Show how far a deployment is, and each of its resources"),
     ("wait DEPLOYMENT", "Wait until a deployment is ready"),

@@ -4,20 +4,17 @@
 //! Secret. A Secret that is something else is neither shown nor changed.
 
 use anyhow::bail;
+use expander::manager::{CREDENTIAL, Credential};
 use http::Method;
 use serde_json::{Value, json};
 
 use super::Api;
 use crate::client::{Refused, percent_encoded};
-use crate::dm::credential::Credential;
 use crate::dm::print;
-
-/// The type of Secrets that are credentials.
-const TYPE: &str = "dm.formwork.dev/registry-credential";
 
 pub(super) async fn get(api: &Api, name: &str) -> anyhow::Result<()> {
     match find(api, name).await? {
-        Some(secret) if secret["type"] == TYPE => {
+        Some(secret) if secret["type"] == CREDENTIAL => {
             print(&Credential::shown(|key| secret["data"].get(key).is_some()).to_string())
         }
         _ => bail!("cannot get credential: no such credential : {name}"),
@@ -31,7 +28,7 @@ pub(super) async fn set(api: &Api, name: &str, credential: &Credential) -> anyho
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": metadata,
-            "type": TYPE,
+            "type": CREDENTIAL,
             "stringData": values,
         })
     };
@@ -41,7 +38,7 @@ pub(super) async fn set(api: &Api, name: &str, credential: &Credential) -> anyho
             api.send(Method::POST, &path(api), Some(&secret)).await?;
         }
         // All of it is replaced: what one had before is no part of the other.
-        Some(mut known) if known["type"] == TYPE => {
+        Some(mut known) if known["type"] == CREDENTIAL => {
             let secret = secret(known["metadata"].take());
             api.send(Method::PUT, &path_of(api, name), Some(&secret)).await?;
         }

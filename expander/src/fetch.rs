@@ -19,7 +19,7 @@ use expansion::{Imports, Wanted};
 
 pub use self::locked::Locked;
 pub use self::offered::Offered;
-pub use self::registries::{Credential, Finding, Place, Registries, Registry, within};
+pub use self::registries::{Credential, Finding, Place, Registries, Registry, prefix, within};
 pub use self::version::Version;
 pub use self::web::{Access, AccessError, Among, Web};
 

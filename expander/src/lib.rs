@@ -29,7 +29,7 @@ pub use drive::expand;
 pub use error::{ExpandError, PoolError, StartError};
 pub use fetch::{
     Access, AccessError, Among, Credential, Fetch, FetchError, Fetching, Finding, Locked, NoFetch,
-    Offered, Place, Registries, Registry, Version, Web, within,
+    Offered, Place, Registries, Registry, Version, Web, prefix, within,
 };
 pub use metrics::Register;
 pub use pool::Pool;

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Offered, within};
+use crate::{Offered, prefix, within};
 
 /// A registry of Deployment Manager.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,10 +161,10 @@ impl Registry {
     /// it.
     pub fn holder(all: impl IntoIterator<Item = Self>, kind: &str) -> Option<(Self, &str)> {
         let fits = all.into_iter().filter_map(|registry| {
-            let rest = within(kind, bare(&registry.url))?;
+            let rest = within(kind, prefix(&registry.url))?;
             Some((registry, rest))
         });
-        fits.max_by_key(|(registry, _)| bare(&registry.url).len())
+        fits.max_by_key(|(registry, _)| prefix(&registry.url).len())
     }
 }
 
@@ -216,12 +216,6 @@ impl fmt::Debug for BasicAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("BasicAuth(<redacted>)")
     }
-}
-
-/// A URL without its scheme and a slash at its end.
-fn bare(url: &str) -> &str {
-    let url = url.split_once("://").map_or(url, |(_, rest)| rest);
-    url.trim_end_matches('/')
 }
 
 impl Types {

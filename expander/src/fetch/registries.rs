@@ -89,8 +89,16 @@ impl fmt::Debug for Credential {
 
 /// What is left of a type behind the prefix of the registry that it stands in, `[COLLECTION/]TEMPLATE[:VERSION]`.
 pub fn within<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
-    let name = name.split_once("://").map_or(name, |(_, rest)| rest);
-    name.strip_prefix(prefix)?.strip_prefix('/')
+    schemeless(name).strip_prefix(prefix)?.strip_prefix('/')
+}
+
+/// What types begin with that stand in a registry with this URL: no scheme, and no slash at the end.
+pub fn prefix(url: &str) -> &str {
+    schemeless(url).trim_end_matches('/')
+}
+
+fn schemeless(url: &str) -> &str {
+    url.split_once("://").map_or(url, |(_, rest)| rest)
 }
 
 #[cfg(test)]

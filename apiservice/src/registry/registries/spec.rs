@@ -1,6 +1,7 @@
 //! What a Registry says of itself.
 
 use apiserver::object::Object;
+use expander::prefix;
 use serde::Deserialize;
 
 /// What a Registry's spec may have as `type`.
@@ -29,12 +30,6 @@ pub(crate) struct Reference {
     pub(crate) key: Option<String>,
 }
 
-/// A URL without its scheme and a slash at its end.
-fn bare(url: &str) -> &str {
-    let url = url.split_once("://").map_or(url, |(_, rest)| rest);
-    url.trim_end_matches('/')
-}
-
 impl Spec {
     /// The spec of an object that is stored.
     pub(crate) fn of(object: &Object) -> Result<Self, serde_json::Error> {
@@ -43,17 +38,16 @@ impl Spec {
 
     /// What types begin with that stand in it: the URL without its scheme and a slash at its end.
     pub(crate) fn prefix(&self) -> &str {
-        bare(&self.url)
+        prefix(&self.url)
     }
 
     /// Whether a credential for `url` is for this registry: it is there or below it, and asked in the
     /// clear only if that URL is, too.
     pub(crate) fn is_for(&self, url: &str) -> bool {
-        let below = self.prefix().strip_prefix(bare(url));
-        let clear = self.is_plain() && !url.starts_with("http://");
-        !bare(url).is_empty()
-            && below.is_some_and(|it| it.is_empty() || it.starts_with('/'))
-            && !clear
+        let there = prefix(url);
+        let below = self.prefix().strip_prefix(there).filter(|_| !there.is_empty());
+        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            && (!self.is_plain() || url.starts_with("http://"))
     }
 
     /// Whether its URL is one of the web; one without a scheme is https.
@@ -96,6 +90,7 @@ mod tests {
             ("https://h.example/lib/more", "https://h.example/lib", false),
             ("https://h.example", "https://h.example.evil/lib", false),
             ("https://h.example", "https://h.example:8443/lib", false),
+            ("https://h.example", "https://evil.example/://h.example/lib", false),
             ("https://h.example", "http://h.example/lib", false),
             ("h.example", "http://h.example/lib", false),
             ("http://h.example", "http://h.example/lib", true),

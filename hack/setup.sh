@@ -31,7 +31,12 @@ stage() {
 	if "$@" >"$log" 2>&1 </dev/null; then
 		report "$name" "$started"
 	else
-		tail -n 200 "$log" >&2
+		# Of tests, what those that failed printed: behind it comes all that the others said.
+		if grep -q '^failures:$' "$log"; then
+			awk '/^failures:$/,/^test result:/' "$log"
+		else
+			cat "$log"
+		fi | tail -n 200 >&2
 		fail "$name failed after $((SECONDS - started)) s; all of its output is in $log"
 	fi
 }

@@ -2,9 +2,9 @@
 # A real control plane on this machine, without kubelet: etcd, kube-apiserver and kube-controller-manager as plain
 # processes, all of it in one directory and on 127.0.0.1. Several of them live side by side.
 #
-#   hack/cluster.sh up [--directory DIR] [--aggregator-routing]    starts what does not run, waits until it is ready
-#   hack/cluster.sh status [--directory DIR]                       says what runs, and fails unless all of it does
-#   hack/cluster.sh down [--directory DIR]                         kills it and removes what it had in DIR
+#   hack/cluster.sh up [--directory DIR] [FLAG...]    starts what does not run, waits until it is ready
+#   hack/cluster.sh status [--directory DIR]          says what runs, and fails unless all of it does
+#   hack/cluster.sh down [--directory DIR]            kills it and removes what it had in DIR
 #
 # DIR is target/cluster unless given. In it: admin.kubeconfig (of group system:masters), alice.kubeconfig and
 # bob.kubeconfig (no rights), ports, pki/ with the CAs and their keys, named as kubeadm names them, log/ with the audit
@@ -13,12 +13,14 @@
 #
 # --aggregator-routing decides how an APIService reaches a process here: without it through a Service of type
 # ExternalName, with it through an EndpointSlice that names an address of this host other than loopback.
+# --unsafe-no-fsync is etcd's: what it wrote outlives it, but not the machine, and nobody waits for a disk.
 source "$(dirname "$0")/setup.sh"
 
 # Inside 127.0.0.0/8, so that nothing that dials a ClusterIP leaves this host.
 SERVICE_RANGE=127.96.0.0/16
 SERVICE_ADDRESS=127.96.0.1
 READY_WITHIN=120
+CLAIMS=${TMPDIR:-/tmp}/formwork-port
 
 main() {
 	local command=${1:-}
@@ -31,13 +33,14 @@ main() {
 		;;
 	down) exclusively down ;;
 	status) status ;;
-	*) fail "usage: hack/cluster.sh up|status|down [--directory DIR] [--aggregator-routing]" ;;
+	*) fail "usage: hack/cluster.sh up|status|down [--directory DIR] [--aggregator-routing] [--unsafe-no-fsync]" ;;
 	esac
 }
 
 read_arguments() {
 	directory=$ROOT/target/cluster
 	aggregator_routing=false
+	etcd_flags=()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--directory)
@@ -45,6 +48,7 @@ read_arguments() {
 			shift
 			;;
 		--aggregator-routing) aggregator_routing=true ;;
+		--unsafe-no-fsync) etcd_flags=(--unsafe-no-fsync) ;;
 		*) fail "unknown argument $1" ;;
 		esac
 		shift
@@ -87,6 +91,7 @@ down() {
 		kill -KILL "$pid"
 		while lives "$pid"; do sleep 0.02; done
 	done
+	give_ports_back
 	(cd "$directory" && rm -rf bin etcd log run pki ports lock tokens.csv audit-policy.yaml ./*.kubeconfig)
 	# Whatever somebody else put there stays.
 	rmdir "$directory" 2>/dev/null || true
@@ -116,7 +121,7 @@ start_etcd() {
 	start etcd --data-dir="$directory/etcd" \
 		--listen-client-urls="http://127.0.0.1:$etcd" --advertise-client-urls="http://127.0.0.1:$etcd" \
 		--listen-peer-urls="http://127.0.0.1:$peer" --initial-advertise-peer-urls="http://127.0.0.1:$peer" \
-		--initial-cluster="default=http://127.0.0.1:$peer"
+		--initial-cluster="default=http://127.0.0.1:$peer" "${etcd_flags[@]}"
 }
 
 # No endpoint reconciler: it would publish 127.0.0.1, which is not allowed.
@@ -220,11 +225,24 @@ read_ports() {
 	: "${etcd:?}" "${peer:?}" "${apiserver:?}" "${routing:?}"
 }
 
-# free_port FIRST: one of the 3000 from there on.
+# free_port FIRST: one of the 3000 from there on. A link says whose it is before anybody listens: clusters start at once.
 free_port() {
-	local port
-	while port=$(($1 + RANDOM % 3000)) && (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+	local port claim
+	while true; do
+		port=$(($1 + RANDOM % 3000))
+		claim=$CLAIMS-$port
+		# Of a directory that is gone.
+		if [ -L "$claim" ] && [ ! -e "$claim" ]; then rm -f "$claim"; fi
+		if ln -s "$directory" "$claim" 2>/dev/null && ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
+	done
 	echo "$port"
+}
+
+give_ports_back() {
+	local claim
+	for claim in "$CLAIMS"-*; do
+		if [ "$(readlink "$claim")" = "$directory" ]; then rm -f "$claim"; fi
+	done
 }
 
 # The front proxy's CA is never the client CA: whom it signs may say who is asking.

@@ -163,12 +163,14 @@ fn allow_alice(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-/// A namespace that is being deleted, for as long as a finalizer of ours is in it.
+/// A namespace that is being deleted, as our server knows, for as long as a finalizer of ours is in it.
 fn terminating(cluster: &Cluster) -> Result<Kubectl> {
     let kubectl = cluster.namespace()?;
     let held = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"held","finalizers":["example.com/held"]}}"#;
     kubectl.ok_with(&["create", "-f", "-"], held)?;
     kubectl.ok(&["delete", "namespace", &kubectl.namespace, "--wait=false"])?;
+    let late = kubectl.file("late.yaml", &template("late", "app: web"))?;
+    kubectl.until_refused(&["create", "--dry-run=server", "-f", &late], "being terminated")?;
     Ok(kubectl)
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tests::authority::{Authority, Credential, Subject, Usage, sign};
 
 use crate::door::{Door, PROXY, Ran, anonymous, signed, user};
+use crate::rotation::until_void;
 
 #[tokio::test]
 async fn no_certificate_and_no_token_is_good_for_what_it_was_not_made_for() -> Result<()> {
@@ -49,6 +50,7 @@ async fn no_certificate_and_no_token_is_good_for_what_it_was_not_made_for() -> R
         kubectl.ok(&["create", "serviceaccount", "short-lived"])?;
         let token = kubectl.ok(&["create", "token", "short-lived"])?;
         kubectl.ok(&["delete", "serviceaccount", "short-lived"])?;
+        until_void(&door.master_through_kube_apiserver()?, token.trim()).await?;
         bearer(&token)
     };
     let token = kubectl.ok(&["create", "token", "reader"])?;

@@ -15,6 +15,8 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
+pub(crate) use self::given::until_void;
+
 /// What serving certificates are for.
 pub(crate) const NAME: &str = "formwork.formwork-system.svc";
 const TEMPLATES: &str = "/apis/template.openshift.io/v1/namespaces/default/templates";
@@ -22,7 +24,7 @@ const TEMPLATES: &str = "/apis/template.openshift.io/v1/namespaces/default/templ
 const API_SERVICE: &str = "/apis/apiregistration.k8s.io/v1/apiservices/v1.template.openshift.io";
 
 /// A certificate is signed anew after two thirds of a twelfth of the first; the authority lives on.
-const FLAGS: &[&str] = &["--serving-ca-lifetime=150s", "--serving-ca-propagation=2s"];
+const FLAGS: &[&str] = &["--serving-ca-lifetime=240s", "--serving-ca-propagation=4s"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_serving_authority_of_one_replica_rotates_under_load() -> Result<()> {

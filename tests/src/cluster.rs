@@ -39,10 +39,20 @@ pub enum Component {
     ControllerManager,
 }
 
+/// What an acknowledged write has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disk {
+    /// The disk, as in production.
+    Awaited,
+    /// The kernel: that outlives `kill -9`, which is all that tests do, and no slow disk of theirs is waited for.
+    Trusted,
+}
+
 /// A running control plane. Dropping it takes it down, with all that was stored.
 #[derive(Debug)]
 pub struct Cluster {
     routing: Routing,
+    disk: Disk,
     guard: Child,
     folder: TempDir,
 }
@@ -53,8 +63,20 @@ impl Cluster {
     /// # Errors
     /// With what the script said.
     pub fn start(routing: Routing) -> Result<Self> {
+        Self::start_on(Disk::Trusted, routing)
+    }
+
+    /// One for measurements, whose etcd waits for the disk as it does in production.
+    ///
+    /// # Errors
+    /// As [`Cluster::start`].
+    pub fn durable(routing: Routing) -> Result<Self> {
+        Self::start_on(Disk::Awaited, routing)
+    }
+
+    fn start_on(disk: Disk, routing: Routing) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("formwork-cluster-").tempdir()?;
-        let cluster = Self { routing, guard: guard(folder.path())?, folder };
+        let cluster = Self { routing, disk, guard: guard(folder.path())?, folder };
         cluster.up()?;
         Ok(cluster)
     }
@@ -90,6 +112,9 @@ impl Cluster {
         command.args(["up", "--directory"]).arg(self.directory());
         if self.routing == Routing::On {
             command.arg("--aggregator-routing");
+        }
+        if self.disk == Disk::Trusted {
+            command.arg("--unsafe-no-fsync");
         }
         let output = command.output().context("starting hack/cluster.sh")?;
         let said = String::from_utf8_lossy(&output.stderr);

@@ -68,7 +68,7 @@ const AUDIT_POLICY: &str =
     "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}";
 
 impl Serving {
-    /// One replica on the embedded store in `cluster`, Available, with an audit log.
+    /// One replica on the embedded store in `cluster`, Available and documented, with an audit log.
     ///
     /// # Errors
     /// When the replica does not start, or the APIServices do not become Available.
@@ -76,7 +76,7 @@ impl Serving {
         Self::start_with(cluster, Store::Embedded, &[])
     }
 
-    /// One replica on `store` with more flags in `cluster`, Available, with an audit log.
+    /// One replica on `store` with more flags in `cluster`, Available and documented, with an audit log.
     ///
     /// # Errors
     /// As [`Serving::start`].
@@ -92,6 +92,7 @@ impl Serving {
         let flags: Vec<_> = audit.iter().map(String::as_str).chain(flags.iter().copied()).collect();
         let replica = installation.start(&flags)?;
         installation.await_available()?;
+        installation.await_documents()?;
         Ok(Self { replica, installation })
     }
 
@@ -257,16 +258,20 @@ impl Installation {
     /// When the cluster refuses.
     pub fn withdraw(&self, replica: &Replica) -> Result<()> {
         if self.cluster.routing() == Routing::On {
-            let name = format!("endpointslice/{}", replica.name());
-            self.kubectl()?.ok(&["delete", &name, "--ignore-not-found"])?;
+            // Whoever goes has little time, and discovery takes kubectl some of it.
+            let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices");
+            let slice = format!("{slices}/{}", replica.name());
+            let ended = self.kubectl()?.run(&["delete", "--raw", &slice])?;
+            let gone = ended.code == Some(0) || ended.stderr.contains("(NotFound)");
+            ensure!(gone, "{ended:?}");
         }
         Ok(())
     }
 
-    /// Waits until the aggregator finds every APIService Available.
+    /// Waits until the aggregator finds every APIService Available and sends requests to it, and discovery has it.
     ///
     /// # Errors
-    /// When that takes more than a minute, with the conditions.
+    /// When one of that takes more than a minute, with the conditions.
     pub fn await_available(&self) -> Result<()> {
         let kubectl = self.kubectl()?;
         for name in API_SERVICES {
@@ -279,6 +284,23 @@ impl Installation {
                     kubectl.ok(&["get", &name, "-o", path]).unwrap_or_default()
                 })?;
         }
+        // Each of these has its own way of learning of the condition.
+        for path in api_paths() {
+            kubectl.until(&["get", "--raw", &format!("/{path}")], |_| true)?;
+        }
+        kubectl.until(&["api-resources", "--cached=false", "-o", "name"], |resources| {
+            let groups = API_SERVICES.iter().filter_map(|name| Some(name.split_once('.')?.1));
+            groups.into_iter().all(|group| resources.contains(&format!(".{group}\n")))
+        })?;
+        Ok(())
+    }
+
+    /// Waits until kube-apiserver has our OpenAPI documents, for which it asks a second after it has found us Available.
+    /// Before, kubectl checks fields itself; and what it has read of the list once, it may keep for a second.
+    fn await_documents(&self) -> Result<()> {
+        self.kubectl()?.until(&["get", "--raw", "/openapi/v3"], |listed| {
+            api_paths().all(|path| listed.contains(&format!("\"{path}\"")))
+        })?;
         Ok(())
     }
 
@@ -318,6 +340,12 @@ impl Installation {
         config["users"][0]["user"] = json!({ "token": token });
         Ok(std::fs::write(&self.kubeconfig, config.to_string())?)
     }
+}
+
+/// `apis/GROUP/VERSION` of every APIService.
+fn api_paths() -> impl Iterator<Item = String> {
+    let names = API_SERVICES.iter().filter_map(|name| name.split_once('.'));
+    names.map(|(version, group)| format!("apis/{group}/{version}"))
 }
 
 /// One for each replica, because the ports of an EndpointSlice are those of all its endpoints.

@@ -1,7 +1,7 @@
 //! The real kubectl, in a namespace and with a home of its own.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -12,6 +12,9 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::server::{self, Server};
+
+/// kube-apiserver asks for the documents of others again after a minute, if it came too early at first.
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// kubectl as one user, in one namespace.
 pub struct Kubectl {
@@ -116,7 +119,12 @@ impl Kubectl {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        child.stdin.take().context("stdin is piped")?.write_all(input.as_bytes())?;
+        let written = child.stdin.take().context("stdin is piped")?.write_all(input.as_bytes());
+        match written {
+            // It knew without reading.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            written => written?,
+        }
         Ok(Ended::of(&child.wait_with_output()?))
     }
 
@@ -150,13 +158,27 @@ impl Kubectl {
     /// `kubectl wait`.
     ///
     /// # Errors
-    /// When that takes more than a minute, with how it last ended.
+    /// When that takes more than some minutes, with how it last ended.
     pub fn until(&self, arguments: &[&str], wanted: impl Fn(&str) -> bool) -> Result<String> {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let wanted = |ended: &Ended| ended.code == Some(0) && wanted(&ended.stdout);
+        Ok(self.repeat(arguments, wanted)?.stdout)
+    }
+
+    /// Asks again and again until it is refused with `wanted`.
+    ///
+    /// # Errors
+    /// When that takes more than some minutes, with how it last ended.
+    pub fn until_refused(&self, arguments: &[&str], wanted: &str) -> Result<()> {
+        self.repeat(arguments, |ended| ended.code != Some(0) && ended.stderr.contains(wanted))?;
+        Ok(())
+    }
+
+    fn repeat(&self, arguments: &[&str], wanted: impl Fn(&Ended) -> bool) -> Result<Ended> {
+        let deadline = Instant::now() + PATIENCE;
         loop {
             let ended = self.run(arguments)?;
-            if ended.code == Some(0) && wanted(&ended.stdout) {
-                return Ok(ended.stdout);
+            if wanted(&ended) {
+                return Ok(ended);
             }
             ensure!(Instant::now() < deadline, "kubectl {}: {ended:?}", arguments.join(" "));
             std::thread::sleep(Duration::from_millis(50));

@@ -104,6 +104,7 @@ impl Load {
             last: watch::Sender::new(None),
             watchers: JoinSet::new(),
         };
+        load.is_allowed().await?;
         let body = template("counted", &json!({ COUNT: "0" }));
         let created = load.client.send(&Request::post(&load.templates, body)).await?;
         ensure!(created.status == 201, "{}: {}", created.status, created.text());
@@ -117,6 +118,19 @@ impl Load {
             load.watch(version.clone());
         }
         Ok(load)
+    }
+
+    /// Waits until kube-apiserver has heard of the binding that it has stored.
+    async fn is_allowed(&self) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let answer = self.client.send(&Request::get(&self.templates)).await?;
+            if answer.status == 200 {
+                return Ok(());
+            }
+            ensure!(Instant::now() < deadline, "{}: {}", answer.status, answer.text());
+            tokio::time::sleep(PACE).await;
+        }
     }
 
     /// Who asks kube-apiserver: somebody who may do everything.
@@ -146,11 +160,11 @@ impl Load {
     pub async fn goes_on(&self) -> Result<()> {
         let before = self.ledger.done.borrow().clone();
         let mut done = self.ledger.done.subscribe();
-        let further = done.wait_for(|done| {
-            done.iter().all(|(doing, times)| *times >= before.get(doing).unwrap_or(&0) + 2)
-        });
-        let further = timeout(PATIENCE, further).await.map(|further| further.is_ok());
-        ensure!(further == Ok(true), "clients stand still: {:?}", self.ledger.failures());
+        for (doing, times) in before {
+            let further = done.wait_for(|done| done[doing] >= times + 2);
+            let further = timeout(PATIENCE, further).await.map(|further| further.is_ok());
+            ensure!(further == Ok(true), "{doing:?} stands still: {:?}", self.ledger.failures());
+        }
         Ok(())
     }
 

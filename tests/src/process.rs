@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -24,6 +25,8 @@ pub struct Process {
     child: Child,
     log: PathBuf,
     authority: String,
+    /// Ends when all that it said is in the log.
+    follower: JoinHandle<()>,
 }
 
 impl Process {
@@ -52,9 +55,10 @@ impl Process {
             .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("starting {}", program.display()))?;
-        let announced = follow(child.stderr.take().context("stderr is piped")?, log.to_owned());
+        let (announced, follower) =
+            follow(child.stderr.take().context("stderr is piped")?, log.to_owned());
         match announced.recv_timeout(READY_WITHIN) {
-            Ok(authority) => Ok(Self { child, log: log.to_owned(), authority }),
+            Ok(authority) => Ok(Self { child, log: log.to_owned(), authority, follower }),
             Err(_) => {
                 let _ = child.kill();
                 let status = child.wait()?;
@@ -138,18 +142,24 @@ impl Process {
         self.ended(STOPPED_WITHIN)
     }
 
-    /// Waits until it ends, and returns its status.
+    /// Waits until it ends and all that it said is in the log, and returns its status.
     ///
     /// # Errors
-    /// When it is still there after `patience`.
+    /// When it, or one of its workers, is still there after `patience`.
     pub fn ended(&mut self, patience: Duration) -> Result<ExitStatus> {
         let deadline = Instant::now() + patience;
         // The one thing here that cannot be awaited with a deadline: std's wait has none.
         loop {
-            if let Some(status) = self.child.try_wait()? {
+            let status = self.child.try_wait()?;
+            if let Some(status) = status
+                && self.follower.is_finished()
+            {
                 return Ok(status);
             }
-            ensure!(Instant::now() < deadline, "the server did not end within {patience:?}");
+            ensure!(
+                Instant::now() < deadline,
+                "the server did not end within {patience:?}: {status:?}"
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -164,9 +174,9 @@ impl Drop for Process {
 }
 
 /// Copies what the server says into `log`, and announces the address of the ready line.
-fn follow(stderr: ChildStderr, log: PathBuf) -> mpsc::Receiver<String> {
+fn follow(stderr: ChildStderr, log: PathBuf) -> (mpsc::Receiver<String>, JoinHandle<()>) {
     let (announce, announced) = mpsc::channel();
-    std::thread::spawn(move || {
+    let follower = std::thread::spawn(move || {
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(log).ok();
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             if let Some(file) = &mut file {
@@ -180,7 +190,7 @@ fn follow(stderr: ChildStderr, log: PathBuf) -> mpsc::Receiver<String> {
             }
         }
     });
-    announced
+    (announced, follower)
 }
 
 /// A program of ours, in the folder that Cargo built this one into.
@@ -214,7 +224,8 @@ pub(crate) fn pause(process: Pid) -> Result<()> {
 
 fn has_stopped(process: Pid) -> Result<bool> {
     for thread in std::fs::read_dir(format!("/proc/{}/task", process.as_raw_pid()))? {
-        let stat = std::fs::read_to_string(thread?.path().join("stat"))?;
+        // One that has ended meanwhile answers nothing either.
+        let Ok(stat) = std::fs::read_to_string(thread?.path().join("stat")) else { continue };
         // The state stands behind the program's name, which is in parentheses.
         if !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T")) {
             return Ok(false);

@@ -96,6 +96,12 @@ pub(super) fn wanted(
     }
 }
 
+/// The owner that an APIService has from us: the ClusterRole that is called as the Service.
+pub(super) fn owner_of<'a>(found: &'a APIService, service: &Service) -> Option<&'a OwnerReference> {
+    let mut owners = found.metadata.owner_references.iter().flatten();
+    owners.find(|owner| owner.kind == "ClusterRole" && owner.name == service.name)
+}
+
 /// Compares what was found with what is wanted.
 pub(super) fn judge(found: Option<&APIService>, wanted: &APIService, service: &Service) -> Verdict {
     let Some(found) = found else { return Verdict::Absent };
@@ -262,6 +268,22 @@ mod tests {
         assert_eq!(judge(Some(&wanted("a")), &wanted("a"), &service()), Verdict::Same);
         assert_eq!(judge(Some(&wanted("a")), &wanted("b"), &service()), Verdict::Drifted);
         assert_eq!(judge(Some(&wanted("a")), &ours(&bundle()), &service()), Verdict::Same);
+    }
+
+    #[test]
+    fn the_owner_that_we_gave_is_told_from_those_of_others() {
+        let owner = |kind: &str, name: &str| OwnerReference {
+            kind: kind.into(),
+            name: name.into(),
+            ..OwnerReference::default()
+        };
+        let mut found = ours(&bundle());
+        assert_eq!(owner_of(&found, &service()), None);
+        let given = owner("ClusterRole", "formwork");
+        let others = [owner("ConfigMap", "formwork"), owner("ClusterRole", "another")];
+        found.metadata.owner_references =
+            Some([&others[..], std::slice::from_ref(&given)].concat());
+        assert_eq!(owner_of(&found, &service()), Some(&given));
     }
 
     #[test]

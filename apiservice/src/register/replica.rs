@@ -20,7 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
 use super::apiservices::{
-    Trust, Verdict, call_attention, carries, is_ours, is_unavailable, judge, wanted,
+    Trust, Verdict, call_attention, carries, is_ours, is_unavailable, judge, owner_of, wanted,
 };
 use super::cluster::{Cluster, Written};
 use super::rotation::{State, Step, Timing, plan};
@@ -206,7 +206,9 @@ impl<C: Cluster> Replica<C> {
         let owner = self.owner().await;
         let mut changed = Changed::No;
         for (served, found) in options.served.iter().zip(found) {
-            let mut wanted = wanted(served, &options.service, trust, owner.as_ref());
+            // One that is just being deleted takes its APIServices along, unless they forget it.
+            let owner = owner.as_ref().or_else(|| owner_of(found.as_ref()?, &options.service));
+            let mut wanted = wanted(served, &options.service, trust, owner);
             let verdict = judge(found.as_ref(), &wanted, &options.service);
             let first = !self.verdicts.contains_key(&served.name());
             if first && verdict == Verdict::Same && found.as_ref().is_some_and(is_unavailable) {

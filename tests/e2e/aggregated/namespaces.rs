@@ -67,8 +67,7 @@ fn a_namespace_of_a_thousand_templates_is_deleted() -> Result<()> {
         let all: Vec<_> = (0..500).map(|n| dialect.template(&format!("name: t-{n}"))).collect();
         create(kubectl, &all)?;
     }
-    // The first five seconds of it the namespace controller does nothing.
-    kubectl.ok(&["delete", "namespace", &kubectl.namespace, "--timeout=30s"])?;
+    kubectl.ok(&["delete", "namespace", &kubectl.namespace, "--timeout=120s"])?;
     for dialect in DIALECTS {
         let left = kubectl.ok(&["get", dialect.resource, "-o", "name"])?;
         assert_eq!(left, "");

@@ -10,7 +10,7 @@ use ::tests::installation::{Installation, NAMESPACE, Store};
 use ::tests::kubectl::Kubectl;
 use ::tests::process::program;
 use ::tests::replica::Replica;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 const OPENSHIFT: &str = "apiservice/v1.template.openshift.io";
 const PROPOSAL: &str = "apiservice/v1alpha1.formwork.dev";
@@ -104,8 +104,7 @@ impl Disturbed {
         self.kubectl.ok(&["patch", PROPOSAL, "--type=merge", "-p", edit])?;
         self.kubectl.until(&["get", PROPOSAL, "-o", SPEC], |spec| spec == ours)?;
         ensure!(self.spec(OPENSHIFT)? == theirs, "it was theirs");
-        let log = self.replica.log();
-        ensure!(log.contains("openshift-apiserver/api"), "nobody is told where it leads: {log}");
+        self.says(|log| log.contains("openshift-apiserver/api"))?;
 
         let told = self.uninstall()?;
         ensure!(told.contains("apiservice v1.template.openshift.io kept"), "{told}");
@@ -147,14 +146,21 @@ impl Disturbed {
 
     /// Waits until the present process has said it of every APIService.
     fn says_of_all(&self, text: &str) -> Result<()> {
+        let of_all = |log: &str| {
+            let present = log.rsplit("serving on").next().unwrap_or_default();
+            present.matches(text).count() == 3
+        };
+        self.says(of_all).with_context(|| format!("{text:?} is not said of all"))
+    }
+
+    fn says(&self, wanted: impl Fn(&str) -> bool) -> Result<()> {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let log = self.replica.log();
-            let present = log.rsplit("serving on").next().unwrap_or_default();
-            if present.matches(text).count() == 3 {
+            if wanted(&log) {
                 return Ok(());
             }
-            ensure!(Instant::now() < deadline, "{text:?} is not said of all: {log}");
+            ensure!(Instant::now() < deadline, "something is not said: {log}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -39,12 +39,22 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// One with these flags that runs templates, since its self-test is over.
+    /// One with these flags that runs templates, since its self-test is over, and none at the moment.
     pub(super) async fn start(flags: &[&str]) -> Result<Self> {
         let own = Self::of(Server::start_with(flags)?)?;
         let quick = own.expand(&one("x.jinja", "resources: []")).await?;
         ensure!(quick.status == 201, "{}", quick.text());
-        Ok(own)
+        // Calls count until after their answers, and one worker is enough to give those.
+        own.until(IN_FLIGHT, |calls| calls == 0.0).await?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let note = own.note().await?;
+            if note.contains("2 of 2 workers ready") {
+                return Ok(own);
+            }
+            ensure!(Instant::now() < deadline, "{note}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     pub(super) fn of(server: Server) -> Result<Self> {

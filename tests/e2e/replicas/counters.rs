@@ -19,6 +19,8 @@ use tokio::time::{sleep, timeout};
 use super::history::{Operation, Outcome, Stamp, State, Version, What};
 use super::pair::{PATIENCE, Route};
 
+/// How long thousands of operations may take, each of which may wait for a disk.
+const MANY: Duration = Duration::from_secs(300);
 /// How many counters there are, for all workers together, so that they get in each other's way now and then.
 const COUNTERS: u64 = 12;
 /// After a failure a client waits for a moment, as any does.
@@ -124,7 +126,7 @@ impl Counters {
     async fn until(&mut self, reached: impl FnMut(&(usize, usize)) -> bool) -> Result<()> {
         let mut done = self.shared.done.subscribe();
         tokio::select! {
-            waited = timeout(PATIENCE, done.wait_for(reached)) => {
+            waited = timeout(MANY, done.wait_for(reached)) => {
                 waited.context("the workers do not get on")??;
                 Ok(())
             }

@@ -1,15 +1,15 @@
 //! Lists in pages, each page from another replica than the one before, while others write.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::tests::client::Request;
 use anyhow::{Context, Result, ensure};
 use http::Method;
 use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
-use super::pair::{Pair, Route};
+use super::pair::{PATIENCE, Pair, Route};
 
 /// Templates that are there at any time, about.
 const KEPT: u64 = 40;
@@ -24,10 +24,12 @@ async fn the_pages_of_a_list_are_one_state_whichever_replica_they_are_from() -> 
     for number in 0..KEPT {
         create(&routes[0], &collection, number).await?;
     }
-    let stopped = Arc::new(AtomicBool::new(false));
-    let churn = tokio::spawn(churn(routes.clone(), collection.clone(), stopped.clone()));
+    let (writes, mut written) = watch::channel(0);
+    let churn = tokio::spawn(churn(routes.clone(), collection.clone(), writes));
     let (mut pages, mut states) = (0, BTreeMap::new());
     for start in 0..LISTS {
+        // Each list is of a state of its own.
+        timeout(PATIENCE, written.changed()).await.context("nothing is written any more")??;
         let ways: Vec<&Route> = routes.iter().cycle().skip(start).take(routes.len()).collect();
         let (revision, listed, count) = list(&ways, &collection).await?;
         let exact = format!("{collection}?resourceVersion={revision}&resourceVersionMatch=Exact");
@@ -44,9 +46,10 @@ async fn the_pages_of_a_list_are_one_state_whichever_replica_they_are_from() -> 
         pages += count;
         states.insert(revision, listed);
     }
-    stopped.store(true, Ordering::SeqCst);
-    let written = churn.await??;
-    println!("{pages} pages of {} states while {written} writes were made", states.len());
+    let writes = *written.borrow();
+    drop(written);
+    churn.await??;
+    println!("{pages} pages of {} states while {writes} writes were made", states.len());
     assert!(states.len() > LISTS / 2, "hardly anything was written meanwhile");
     Ok(())
 }
@@ -82,20 +85,19 @@ fn items(list: &Value) -> Result<Vec<(String, String)>> {
     items.iter().map(read).collect()
 }
 
-/// Creates one and deletes another, by one way after the other, until told to stop; how often it wrote.
-async fn churn(routes: [Route; 3], collection: String, stopped: Arc<AtomicBool>) -> Result<u64> {
+/// Creates one and deletes another, by one way after the other, for as long as somebody wants to know how often it wrote.
+async fn churn(routes: [Route; 3], collection: String, written: watch::Sender<u64>) -> Result<()> {
     let mut numbers = (KEPT..).zip(routes.iter().cycle());
-    let mut written = 0;
-    while !stopped.load(Ordering::SeqCst) {
+    while !written.is_closed() {
         let (number, route) = numbers.next().context("numbers do not end")?;
         create(route, &collection, number).await?;
         // Spread over all of the pages.
         let path = format!("{collection}/{}", name(number - KEPT));
         let answer = route.client.send(&Request::new(Method::DELETE, path)).await?;
         ensure!(answer.status == 200, "{}", answer.text());
-        written += 2;
+        written.send_modify(|written| *written += 2);
     }
-    Ok(written)
+    Ok(())
 }
 
 async fn create(route: &Route, collection: &str, number: u64) -> Result<()> {

@@ -4,7 +4,7 @@ use ::tests::client::Request;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::pair::Pair;
+use super::pair::{Pair, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_object_that_etcd_does_not_take_is_413_and_nothing_is_stored() -> Result<()> {
@@ -30,8 +30,7 @@ async fn an_object_that_etcd_does_not_take_is_413_and_nothing_is_stored() -> Res
         ensure!(found.status == 200, "by the {}: {}", route.name, found.text());
     }
     for route in &routes[1..] {
-        let ready = route.client.send(&Request::get("/readyz?verbose")).await?;
-        ensure!(ready.status == 200, "{}", ready.text());
+        until(&route.client, "/readyz", 200).await?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ mod serving;
 mod token;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -18,6 +18,7 @@ use anyhow::{Result, ensure};
 
 use self::serving::Serving;
 use self::token::Token;
+pub(crate) use self::token::until_void;
 use super::until;
 
 /// A credential that a client takes another in place of.
@@ -87,21 +88,13 @@ async fn front_proxy_ca_is_replaced(
     // Only so does kube-apiserver say when it has read a file again.
     let kubectl = installation.kubectl()?;
     kubectl.ok_with(&["replace", "--raw", "/debug/flags/v", "-f", "-"], "2")?;
+    let said = Said::before(cluster)?;
     write(&cluster.pki("front-proxy-client.key"), &latter.key)?;
     write(&cluster.pki("front-proxy-client.crt"), &latter.certificate)?;
-    let log = cluster.directory().join("log/kube-apiserver.log");
-    until("the aggregator shows its new certificate", async || {
-        let log = fs::read_to_string(&log)?;
-        let mut lines = log.lines();
-        Ok(lines.any(|line| {
-            line.contains("Loaded a new cert") && line.contains("aggregator-proxy-cert")
-        }))
-    })
-    .await?;
+    said.until(&["Loaded a new cert", "aggregator-proxy-cert"]).await?;
     load.goes_on().await?;
 
-    write(&file, new.certificate())?;
-    forget(&kubectl)?;
+    forget(cluster, &kubectl, &file, &new).await?;
     until("the old authority is forgotten", async || Ok(serving.status(&former).await? == 401))
         .await?;
     load.goes_on().await
@@ -124,23 +117,51 @@ async fn client_ca_is_replaced(
     replace(held, latter);
     load.goes_on().await?;
 
-    write(&file, new.certificate())?;
     // The administrator's own certificate is the old one's. Who has a token goes on.
-    forget(&cluster.kubectl("alice")?)?;
+    forget(cluster, &cluster.kubectl("alice")?, &file, &new).await?;
     until("the old authority is forgotten", async || Ok(serving.status(&former).await? == 401))
         .await?;
     load.goes_on().await
 }
 
+/// Leaves only the `new` authority in `file`.
+///
 /// kube-apiserver only ever adds authorities to what it publishes, so that its replicas do not take away each other's.
-/// Whoever wants an old one to go deletes all of it, and kube-apiserver writes anew what it knows.
-fn forget(kubectl: &Kubectl) -> Result<()> {
+/// Whoever wants an old one to go deletes all of it, and kube-apiserver writes anew what it knows: the old one again,
+/// had it not read the file by then.
+async fn forget(cluster: &Cluster, kubectl: &Kubectl, file: &Path, new: &Authority) -> Result<()> {
+    let said = Said::before(cluster)?;
+    write(file, new.certificate())?;
+    said.until(&["Loaded a new CA Bundle", &file.display().to_string()]).await?;
     kubectl.ok(&[
         "delete",
         "configmap/extension-apiserver-authentication",
         "--namespace=kube-system",
     ])?;
     Ok(())
+}
+
+/// What kube-apiserver says from some moment on. Of files it speaks at verbosity 2.
+struct Said {
+    log: PathBuf,
+    before: usize,
+}
+
+impl Said {
+    fn before(cluster: &Cluster) -> Result<Self> {
+        let log = cluster.directory().join("log/kube-apiserver.log");
+        Ok(Self { before: fs::read(&log)?.len(), log })
+    }
+
+    /// Waits for a line that has all of these words.
+    async fn until(&self, words: &[&str]) -> Result<()> {
+        until("kube-apiserver has read a file again", async || {
+            let log = fs::read(&self.log)?;
+            let said = String::from_utf8_lossy(&log[self.before..]);
+            Ok(said.lines().any(|line| words.iter().all(|word| line.contains(word))))
+        })
+        .await
+    }
 }
 
 /// Whole or not at all.

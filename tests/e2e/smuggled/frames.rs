@@ -10,6 +10,8 @@ const SETTINGS: u8 = 4;
 const GO_AWAY: u8 = 7;
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
+/// What stands behind the stream in a GOAWAY.
+const NO_ERROR: [u8; 4] = [0; 4];
 /// Of a frame.
 const HEAD: usize = 9;
 
@@ -42,7 +44,9 @@ pub(super) fn is_answered(mut bytes: &[u8]) -> bool {
             return false;
         }
         let is_last = matches!(kind, DATA | HEADERS) && flags & END_STREAM != 0;
-        if is_last || kind == RESET || kind == GO_AWAY {
+        // A connection that ends in peace says so before its last answer.
+        let is_refused = kind == GO_AWAY && bytes[HEAD + 4..HEAD + 8] != NO_ERROR;
+        if is_last || kind == RESET || is_refused {
             return true;
         }
         bytes = &bytes[end..];

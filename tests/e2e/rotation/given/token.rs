@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::PoisonError;
 
-use ::tests::client::Request;
+use ::tests::client::{Client, Request};
 use ::tests::installation::Installation;
 use ::tests::kubectl::Kubectl;
 use ::tests::load::{Load, expect};
@@ -72,19 +72,7 @@ impl Token {
         .await?;
         let secret = format!("/api/v1/namespaces/formwork-system/secrets/{secret}");
         expect(load.client().clone(), Request::new(http::Method::DELETE, secret), 200).await?;
-        let review = json!({
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenReview",
-            "spec": { "token": first },
-        })
-        .to_string();
-        let reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
-        until("the first token is good for nothing", async || {
-            let review = Request::post(reviews, review.clone());
-            let answer = load.client().send(&review).await?.json()?;
-            Ok(answer["status"]["authenticated"] != true)
-        })
-        .await?;
+        until_void(load.client(), first).await?;
         // Nobody has been asked about this user before.
         let proxy = proxy.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let request = Request::get(TEMPLATES).header("x-remote-user", "newcomer");
@@ -92,6 +80,22 @@ impl Token {
         ensure!(answer.status == 403, "{}: {}", answer.status, answer.text());
         load.goes_on().await
     }
+}
+
+/// Waits until a token whose account or Secret is gone is good for nothing, asked of kube-apiserver.
+pub(crate) async fn until_void(administrator: &Client, token: &str) -> Result<()> {
+    let review = json!({
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenReview",
+        "spec": { "token": token },
+    })
+    .to_string();
+    until("the token is good for nothing", async || {
+        let review = Request::post("/apis/authentication.k8s.io/v1/tokenreviews", review.clone());
+        let answer = administrator.send(&review).await?.json()?;
+        Ok(answer["status"]["authenticated"] != true)
+    })
+    .await
 }
 
 /// What kube-apiserver calls a token in its audit log.

@@ -28,7 +28,7 @@ struct Args {
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    let cluster = Cluster::start(Routing::Off)?;
+    let cluster = Cluster::durable(Routing::Off)?;
     let installation = Installation::new(cluster.into(), Store::Etcd)?;
     let mut replica = installation.start(&[])?;
     installation.await_available()?;

@@ -27,7 +27,7 @@ pub(crate) struct Setting {
 impl Setting {
     /// Starts everything and waits until it serves.
     pub(crate) fn start() -> Result<Self> {
-        let cluster = Cluster::start(Routing::Off)?;
+        let cluster = Cluster::durable(Routing::Off)?;
         let installation = Installation::new(cluster.into(), Store::Etcd)?;
         let replica = installation.start(&[])?;
         installation.await_available()?;

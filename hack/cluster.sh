@@ -233,7 +233,7 @@ free_port() {
 		claim=$CLAIMS-$port
 		# Of a directory that is gone.
 		if [ -L "$claim" ] && [ ! -e "$claim" ]; then rm -f "$claim"; fi
-		if ln -s "$directory" "$claim" 2>/dev/null && ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
+		if ln -sT "$directory" "$claim" 2>/dev/null && ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
 	done
 	echo "$port"
 }

@@ -178,8 +178,8 @@ async fn a_body_of_undeclared_length_is_cut_at_the_limit() {
 
 #[tokio::test]
 async fn who_does_not_finish_in_time_is_cut_off() {
-    let tenth = Duration::from_millis(100);
-    let timeouts = Timeouts { handshake: tenth, headers: tenth, idle: tenth };
+    let half = Duration::from_millis(500);
+    let timeouts = Timeouts { handshake: half, headers: half, idle: half };
     let server = Running::start_with(Settings { timeouts, ..Settings::default() }).await;
     let mut rest = Vec::new();
 
@@ -203,15 +203,15 @@ async fn who_does_not_finish_in_time_is_cut_off() {
 
 #[tokio::test]
 async fn an_answer_may_be_read_long_after_it_was_given() {
-    let tenth = Duration::from_millis(100);
-    let timeouts = Timeouts { handshake: tenth, headers: tenth, idle: tenth };
+    let half = Duration::from_millis(500);
+    let timeouts = Timeouts { headers: half, idle: half, ..Timeouts::default() };
     let server = Running::start_with(Settings { timeouts, ..Settings::default() }).await;
     for protocol in BOTH {
         let mut client = server.connect(protocol, None).await;
         let large = as_user(Request::get(format!("{THINGS}/large")), "admin");
         let large = client.begin(large, "").await.unwrap();
         // Far longer than anybody may be idle.
-        tokio::time::sleep(10 * tenth).await;
+        tokio::time::sleep(3 * half).await;
         let read = timeout(SOON, large.into_body().collect()).await.unwrap();
         assert_eq!(read.unwrap().to_bytes().len(), things::LARGE, "{protocol:?}");
     }
@@ -219,13 +219,13 @@ async fn an_answer_may_be_read_long_after_it_was_given() {
 
 #[tokio::test]
 async fn an_open_watch_keeps_its_connection_from_being_idle() {
-    let tenth = Duration::from_millis(100);
-    let timeouts = Timeouts { idle: tenth, ..Timeouts::default() };
+    let half = Duration::from_millis(500);
+    let timeouts = Timeouts { idle: half, ..Timeouts::default() };
     let server = Running::start_with(Settings { timeouts, ..Settings::default() }).await;
     let mut client = server.connect(Protocol::Http2, None).await;
     let watch = as_user(Request::get(format!("{THINGS}?watch=1")), "admin");
     let watch = client.begin(watch, "").await.unwrap();
-    tokio::time::sleep(3 * tenth).await;
+    tokio::time::sleep(3 * half).await;
     assert_eq!(client.get_as("admin", THINGS).await.status, 200);
     drop(watch);
     timeout(SOON, client.closed).await.unwrap().unwrap();

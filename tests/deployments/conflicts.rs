@@ -150,8 +150,7 @@ fn what_would_be_done_is_answered_without_a_change_of_what_is_wanted() -> Result
         setting.kubectl.namespace
     );
     let file = setting.kubectl.file("asked.json", &asked.to_string())?;
-    let ended = bob.run(&["create", "--raw", &path, "-f", &file])?;
-    ensure!(ended.stderr.contains("bob may not get deployments"), "{ended:?}");
+    bob.until_refused(&["create", "--raw", &path, "-f", &file], "bob may not get deployments")?;
     Ok(())
 }
 

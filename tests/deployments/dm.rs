@@ -156,9 +156,9 @@ fn what_is_not_ready_in_time_or_cannot_be_expanded_is_told() -> Result<()> {
     let dm = dm(&setting)?;
     let never = "resources: [{name: p, type: Pod, properties: {apiVersion: v1, kind: Pod, metadata: {name: p}, \
                  spec: {containers: [{name: c, image: broken}]}}}]";
-    let refused = dm.refused(&["--stdin", "deploy", "never.yaml", "--timeout", "3"], never)?;
+    let refused = dm.refused(&["--stdin", "deploy", "never.yaml", "--timeout", "10"], never)?;
     ensure!(
-        refused.contains("never is not ready after 3 s; the server goes on with it"),
+        refused.contains("never is not ready after 10 s; the server goes on with it"),
         "{refused}"
     );
     ensure!(refused.contains("never: p (Pod "), "{refused}");

@@ -218,8 +218,8 @@ fn registries_of_the_namespace_are_asked_as_the_requester() -> Result<()> {
     setting.kubectl.ok(&rights)?;
     setting.kubectl.ok(&["create", "rolebinding", "deploys", "--role=deploys", "--user=alice"])?;
     let spec = json!({ "template": { "type": "github.com/somebody/private/note:v1" } });
-    let refused = alice.refused(&["create", "-f", "-"], &deployment("three", &spec))?;
-    ensure!(refused.contains("user \"alice\" may not get it"), "{refused}");
+    let file = alice.file("three.json", &deployment("three", &spec))?;
+    let refused = alice.until_refused(&["create", "-f", &file], "user \"alice\" may not get it")?;
     ensure!(!refused.contains("t0ken"), "{refused}");
     Ok(())
 }

@@ -4,9 +4,9 @@
 //! `FORMWORK_DEPLOYMENTS` says how many there are, of 20 objects each; 500 is what the design asks for.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use tests::cluster::{Cluster, Routing};
 use tests::installation::{Installation, Store};
@@ -16,6 +16,12 @@ use crate::setting::{config_map, deployment, resources};
 
 /// How many objects each has.
 const OBJECTS: usize = 20;
+/// How long all of them may take.
+const PATIENCE: Duration = Duration::from_secs(900);
+/// How long it may take until one of two replicas leads.
+const LEADER_WITHIN: Duration = Duration::from_secs(60);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
 
 fn ready(kubectl: &Kubectl) -> Result<usize> {
     let path = "jsonpath={.items[?(@.status.phase==\"Deployed\")].metadata.name}";
@@ -53,15 +59,22 @@ fn two_replicas_carry_out_many_deployments_and_then_write_nothing() -> Result<()
 
     // Whoever leads is killed in the middle.
     let leads = |log: &str| log.contains("this replica carries out deployments");
-    let leader =
-        replicas.iter().position(|replica| leads(&replica.log())).context("nobody leads")?;
+    let deadline = Instant::now() + LEADER_WITHIN;
+    let leader = loop {
+        if let Some(leader) = replicas.iter().position(|replica| leads(&replica.log())) {
+            break leader;
+        }
+        ensure!(Instant::now() < deadline, "nobody leads");
+        std::thread::sleep(PAUSE);
+    };
     replicas[leader].kill()?;
     installation.withdraw(&replicas[leader])?;
     let all_ready = |kubectl: &Kubectl| -> Result<()> {
-        let deadline = Instant::now() + std::time::Duration::from_secs(900);
-        while ready(kubectl)? < many {
-            ensure!(Instant::now() < deadline, "{} of {many}", ready(kubectl)?);
-            std::thread::sleep(std::time::Duration::from_millis(500));
+        let deadline = Instant::now() + PATIENCE;
+        // The aggregator may not have heard yet that one is gone.
+        while ready(kubectl).unwrap_or_default() < many {
+            ensure!(Instant::now() < deadline, "{:?} of {many}", ready(kubectl));
+            std::thread::sleep(PAUSE);
         }
         Ok(())
     };
@@ -71,14 +84,16 @@ fn two_replicas_carry_out_many_deployments_and_then_write_nothing() -> Result<()
     assert_eq!(objects.lines().count(), many * OBJECTS + 1);
     let other = 1 - leader;
     let metrics = Kubectl::of(&installation.direct_kubeconfig(&replicas[other])?)?;
-    let metrics = metrics.ok(&["get", "--raw", "/metrics"])?;
-    let value = |series: &str| -> Option<f64> {
-        let line = metrics.lines().find_map(|line| line.strip_prefix(series))?;
-        line.trim().parse().ok()
-    };
-    assert_eq!(value("leader_election_master_status{name=\"formwork\"}"), Some(1.0));
-    let passes = value("workqueue_work_duration_seconds_count{name=\"deployments\"}");
-    assert!(passes.is_some_and(|passes| passes >= many as f64), "{passes:?}");
+    // It leads now, and has looked at all of them.
+    metrics.until(&["get", "--raw", "/metrics"], |metrics| {
+        let value = |series: &str| -> Option<f64> {
+            let line = metrics.lines().find_map(|line| line.strip_prefix(series))?;
+            line.trim().parse().ok()
+        };
+        let leads = value("leader_election_master_status{name=\"formwork\"}");
+        let passes = value("workqueue_work_duration_seconds_count{name=\"deployments\"}");
+        leads == Some(1.0) && passes.is_some_and(|passes| passes >= many as f64)
+    })?;
 
     // A new leader looks at everything, and finds nothing to do.
     let before = revisions(&kubectl)?;
@@ -95,10 +110,10 @@ fn two_replicas_carry_out_many_deployments_and_then_write_nothing() -> Result<()
     installation.admit(&replicas[leader])?;
     replicas[other].kill()?;
     installation.withdraw(&replicas[other])?;
-    let deadline = Instant::now() + std::time::Duration::from_secs(900);
+    let deadline = Instant::now() + PATIENCE;
     while dry_runs()? < looked + many * OBJECTS {
         ensure!(Instant::now() < deadline, "{} looks", dry_runs()? - looked);
-        std::thread::sleep(std::time::Duration::from_millis(500));
+        std::thread::sleep(PAUSE);
     }
     println!("all looked at after {:?}", began.elapsed());
     assert_eq!(revisions(&kubectl)?, before, "something was written");

@@ -63,6 +63,8 @@ impl Setting {
 
     fn of(shared: Arc<Shared>) -> Result<Self> {
         let kubectl = shared.serving.installation.cluster().namespace()?;
+        // Without it no pod may be made.
+        kubectl.ok(&["wait", "--for=create", "serviceaccount/default", "--timeout=60s"])?;
         Ok(Self { shared, kubectl })
     }
 

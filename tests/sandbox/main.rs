@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -32,15 +33,11 @@ use expander::{Config, Pool};
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _};
 use tests::process::program;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use attack::Attack;
 use census::Census;
 use companions::SECRET;
-
-/// The processes below this one are counted, so that one test runs at a time.
-static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// Calls that run at once.
 const SLOTS: usize = 6;
@@ -63,7 +60,7 @@ fn config(concurrency: usize, cpu: Duration, arguments: &[&str]) -> Result<Confi
         memory: 64,
         cpu,
         // The timer on processor time comes first, whatever else runs.
-        wall: cpu.max(Duration::from_secs(1)) * 20,
+        wall: cpu.max(Duration::from_secs(3)) * 20,
         queue_wait: Duration::from_secs(120),
         health: Duration::from_secs(30),
         arguments: arguments.iter().map(|&argument| argument.into()).collect(),
@@ -161,9 +158,22 @@ async fn attempt(pools: &Pools, attacks: &[Attack], canary: &Path) -> Vec<String
     tried.filter_map(|tried| async { tried.err() }).collect().await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn attacks_are_contained_and_hurt_nobody_beside_them() -> Result<()> {
-    let _alone = ALONE.lock().await;
+/// Runs one test at a time, for the processes below this one are counted, and what it has open: a runtime, too.
+fn alone(test: impl Future<Output = Result<()>>) -> Result<()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(test);
+    drop(runtime);
+    ended
+}
+
+#[test]
+fn attacks_are_contained_and_hurt_nobody_beside_them() -> Result<()> {
+    alone(attacks_beside_neighbours())
+}
+
+async fn attacks_beside_neighbours() -> Result<()> {
     let attacks = attacks();
     let names: BTreeSet<_> = attacks.iter().map(|attack| attack.name.as_str()).collect();
     assert_eq!(names.len(), attacks.len(), "every row has a name of its own");
@@ -230,9 +240,12 @@ fn check_unharmed(before: &Census, after: &Census) -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn without_namespaces_attacks_come_no_further() -> Result<()> {
-    let _alone = ALONE.lock().await;
+#[test]
+fn without_namespaces_attacks_come_no_further() -> Result<()> {
+    alone(attacks_without_namespaces())
+}
+
+async fn attacks_without_namespaces() -> Result<()> {
     let canary = canary()?;
     let pools = Pools::start(&["--no-namespaces"]).await?;
     let families = [files::attacks(), sockets::attacks(), processes::attacks(), kernel::attacks()];
@@ -242,10 +255,11 @@ async fn without_namespaces_attacks_come_no_further() -> Result<()> {
     check_canary(canary.path())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn one_call_leaves_nothing_for_the_next() -> Result<()> {
-    let _alone = ALONE.lock().await;
-    let pool = started(Config { workers: 1, ..config(1, PATIENT, &[])? }).await?;
-    neighbours::jinja_leaves_nothing(&pool).await?;
-    neighbours::python_leaves_nothing(&pool).await
+#[test]
+fn one_call_leaves_nothing_for_the_next() -> Result<()> {
+    alone(async {
+        let pool = started(Config { workers: 1, ..config(1, PATIENT, &[])? }).await?;
+        neighbours::jinja_leaves_nothing(&pool).await?;
+        neighbours::python_leaves_nothing(&pool).await
+    })
 }

@@ -164,13 +164,13 @@ impl Kubectl {
         Ok(self.repeat(arguments, wanted)?.stdout)
     }
 
-    /// Asks again and again until it is refused with `wanted`.
+    /// Asks again and again until it is refused with `wanted`, and returns all that it then complains of.
     ///
     /// # Errors
     /// When that takes more than some minutes, with how it last ended.
-    pub fn until_refused(&self, arguments: &[&str], wanted: &str) -> Result<()> {
-        self.repeat(arguments, |ended| ended.code != Some(0) && ended.stderr.contains(wanted))?;
-        Ok(())
+    pub fn until_refused(&self, arguments: &[&str], wanted: &str) -> Result<String> {
+        let refused = |ended: &Ended| ended.code != Some(0) && ended.stderr.contains(wanted);
+        Ok(self.repeat(arguments, refused)?.stderr)
     }
 
     fn repeat(&self, arguments: &[&str], wanted: impl Fn(&Ended) -> bool) -> Result<Ended> {

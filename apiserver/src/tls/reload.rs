@@ -56,7 +56,8 @@ mod tests {
     use super::*;
     use tokio::sync::mpsc;
 
-    #[tokio::test]
+    /// With a clock that stands still while a file is read, so that the first contents are those.
+    #[tokio::test(start_paused = true)]
     async fn a_changed_file_is_applied_and_a_refused_one_tried_again() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("f");

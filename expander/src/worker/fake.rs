@@ -23,12 +23,20 @@ pub(crate) struct Fake {
     script: Arc<Script>,
     ordered: Arc<AtomicU64>,
     layers: u32,
-    deaf: bool,
+    launched: AtomicU64,
+    /// How many of the first do not answer pings.
+    deaf: u64,
 }
 
 impl Fake {
     pub(crate) fn new(script: impl Fn(u64, bool) -> String + Send + Sync + 'static) -> Self {
-        Self { script: Arc::new(script), ordered: Arc::default(), layers: 15, deaf: false }
+        Self {
+            script: Arc::new(script),
+            ordered: Arc::default(),
+            layers: 15,
+            launched: AtomicU64::new(0),
+            deaf: 0,
+        }
     }
 
     /// It says that these layers hold.
@@ -36,9 +44,9 @@ impl Fake {
         Self { layers, ..self }
     }
 
-    /// It does not answer pings.
-    pub(crate) fn deaf(self) -> Self {
-        Self { deaf: true, ..self }
+    /// The first so many do not answer pings.
+    pub(crate) fn deaf(self, deaf: u64) -> Self {
+        Self { deaf, ..self }
     }
 }
 
@@ -79,7 +87,7 @@ impl Launch for Fake {
             process: handle.try_clone()?,
             script: Arc::clone(&self.script),
             ordered: Arc::clone(&self.ordered),
-            deaf: self.deaf,
+            deaf: self.launched.fetch_add(1, Ordering::Relaxed) < self.deaf,
         };
         let ready = Notice::Ready { layers: self.layers, landlock: 7 };
         control::send(&control, &ready.encode(), None)?;

@@ -1,5 +1,7 @@
 //! HTTP without TLS, for listeners of this machine only.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
@@ -7,12 +9,15 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{Answer, PATIENCE, Request};
+use super::{Answer, Request};
+
+/// Some requests are answered when all of a deployment is there, or gone.
+const PATIENCE: Duration = Duration::from_secs(150);
 
 /// Sends `request` to `authority` and reads the whole answer.
 ///
 /// # Errors
-/// When the connection fails, or nothing whole came within [`PATIENCE`].
+/// When the connection fails, or nothing whole came within some minutes.
 pub async fn send(authority: &str, request: &Request) -> Result<Answer> {
     let answer = async {
         let stream = TcpStream::connect(authority).await?;

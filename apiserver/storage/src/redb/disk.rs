@@ -62,7 +62,10 @@ impl Disk {
     pub(super) fn close(&self) {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         drop(held.database.take());
-        drop(held.lock.take());
+        if let Some(lock) = held.lock.take() {
+            // Not only closed: a process that is just being started may hold on to the file for a moment.
+            let _ = lock.unlock();
+        }
     }
 
     fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T, Error>) -> Result<T, Error> {

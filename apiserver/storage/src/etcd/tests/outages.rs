@@ -73,12 +73,12 @@ async fn nothing_is_lost(
     mut watcher: crate::Watcher,
     acknowledged: Vec<(Key, Revision)>,
 ) {
-    let list = store.list(&Prefix::all(), None).await.unwrap();
+    let list = patiently(async || store.list(&Prefix::all(), None).await).await;
     for (key, revision) in &acknowledged {
         let found = list.entries.iter().find(|entry| entry.key == *key);
         assert_eq!(found.map(|entry| entry.revision), Some(*revision), "{key}");
     }
-    cache.fresh(Instant::now() + PATIENCE).await.unwrap();
+    patiently(async || cache.fresh(Instant::now() + PATIENCE).await).await;
     let mut told = Vec::new();
     while told.len() < list.entries.len() {
         told.extend(timeout(PATIENCE, watcher.next()).await.unwrap().unwrap());
@@ -88,6 +88,19 @@ async fn nothing_is_lost(
     assert_eq!(told.iter().map(|event| event.revision).collect::<Vec<_>>(), stored);
     let snapshot = cache.snapshot();
     assert!(snapshot.list(&Prefix::all()).eq(&list.entries));
+}
+
+/// What comes of it in the end, for a store that is impatient and an etcd that has just come back.
+async fn patiently<T>(mut attempt: impl AsyncFnMut() -> Result<T, Error>) -> T {
+    let attempts = async {
+        loop {
+            match attempt().await {
+                Ok(done) => return done,
+                Err(_) => sleep(Duration::from_millis(50)).await,
+            }
+        }
+    };
+    timeout(PATIENCE, attempts).await.expect("etcd has come back")
 }
 
 fn impatient(options: Options) -> Options {
@@ -135,17 +148,21 @@ async fn nothing_acknowledged_is_lost_with_the_leader() {
     nothing_is_lost(&store, &cache, watcher, acknowledged).await;
 }
 
-/// Which member leads.
+/// Which member leads, as soon as one does.
 async fn leader(cluster: &[server::Member]) -> usize {
-    for (index, member) in cluster.iter().enumerate() {
-        let mut client = etcd_client::Client::connect([&member.url], None).await.unwrap();
-        if let Ok(status) = client.status().await
-            && status.header().unwrap().member_id() == status.leader()
-        {
-            return index;
+    let asked = async {
+        loop {
+            for (index, member) in cluster.iter().enumerate() {
+                let mut client = etcd_client::Client::connect([&member.url], None).await.unwrap();
+                if let Ok(status) = client.status().await
+                    && status.header().unwrap().member_id() == status.leader()
+                {
+                    return index;
+                }
+            }
         }
-    }
-    panic!("nobody leads");
+    };
+    timeout(PATIENCE, asked).await.expect("somebody leads")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +185,7 @@ async fn a_hanging_etcd_is_reported_and_comes_back() {
     etcd.resume();
     // The write that nobody knows of may still be made now, and comes before those that follow it.
     let created = timeout(PATIENCE, retried(&store, "/a")).await.unwrap();
-    cache.fresh(Instant::now() + PATIENCE).await.unwrap();
+    patiently(async || cache.fresh(Instant::now() + PATIENCE).await).await;
     loop {
         let told = timeout(PATIENCE, watcher.next()).await.unwrap().unwrap();
         if told.iter().any(|event| event.revision == created) {

@@ -41,14 +41,23 @@ async fn carry(client: TcpStream, etcd: TcpStream, cut: Arc<AtomicBool>) {
     let there = async { tokio::io::copy(&mut asks, &mut listens).await.map(drop) };
     let back = async {
         let mut buffer = vec![0; 64 << 10];
+        let mut lost = 0;
         loop {
             let count = answers.read(&mut buffer).await?;
-            // Frames about the connection are no answers: those carry headers and data, and are longer.
-            let answer = count > 60;
-            if count == 0 || answer && cut.swap(false, Ordering::Relaxed) {
+            let cuts = cut.load(Ordering::Relaxed);
+            if count == 0 || lost > 0 && !cuts {
                 return Ok(());
             }
-            hears.write_all(&buffer[..count]).await?;
+            if !cuts {
+                hears.write_all(&buffer[..count]).await?;
+                continue;
+            }
+            // Frames about the connection are no answers: those carry headers and data, and are longer, be it in pieces.
+            lost += count;
+            if lost > 60 {
+                cut.store(false, Ordering::Relaxed);
+                return Ok(());
+            }
         }
     };
     let _: Result<(), std::io::Error> = tokio::select! {

@@ -26,6 +26,8 @@ struct State {
     syncs: usize,
     /// No sync returns from this one on.
     held_at: Option<usize>,
+    /// Whether one waits for that.
+    waiting: bool,
     /// The next sync fails, and has or has not done its work.
     failing: Option<Fate>,
     /// How many more bytes can be written or added.
@@ -107,6 +109,11 @@ impl SimulatedDisk {
         state.held_at = Some(state.syncs);
     }
 
+    /// Whether a sync waits to be released.
+    pub(super) fn holds_a_sync(&self) -> bool {
+        self.lock().waiting
+    }
+
     pub(super) fn release_syncs(&self) {
         self.lock().held_at = None;
         self.0.1.notify_all();
@@ -176,8 +183,10 @@ impl StorageBackend for SimulatedDisk {
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.working()?;
         while !state.dead && state.held_at.is_some_and(|held| state.syncs >= held) {
+            state.waiting = true;
             state = self.0.1.wait(state).unwrap();
         }
+        state.waiting = false;
         if state.dead {
             return Err(io::Error::other("the disk is gone"));
         }

@@ -31,6 +31,8 @@ struct World {
     now: Timestamp,
     version: u64,
     secret: Option<Secret>,
+    /// Of the APIServices.
+    owner: Option<OwnerReference>,
     api_services: BTreeMap<String, APIService>,
     /// What clients may trust: the bundles that replicas published, less those that were replaced
     /// so long ago that every client knows.
@@ -127,7 +129,7 @@ impl Cluster for Link {
     }
 
     async fn owner(&self) -> Result<Option<OwnerReference>> {
-        Ok(None)
+        Ok(self.world().owner.clone())
     }
 
     async fn secret(&self) -> Result<Option<Secret>> {
@@ -476,4 +478,36 @@ fn a_damaged_secret_is_left_as_it_is_and_what_is_shown_stays() {
     assert!(error.contains("Secret ns/formwork-serving-ca is damaged"), "{error}");
     assert_eq!(replica.signer(), Some(shown.as_str()));
     assert_eq!(simulation.link.world().secret, Some(damaged));
+}
+
+/// The garbage collector then finds them by it.
+#[test]
+fn an_owner_that_goes_is_not_forgotten_by_what_is_mended_meanwhile() {
+    let mut simulation = Simulation::new(0);
+    let owner = OwnerReference {
+        kind: "ClusterRole".into(),
+        name: "formwork".into(),
+        uid: "u".into(),
+        ..OwnerReference::default()
+    };
+    simulation.link.world().owner = Some(owner.clone());
+    settle(&mut simulation);
+    let owners = |simulation: &Simulation| -> Vec<_> {
+        let world = simulation.link.world();
+        let of = |found: &APIService| found.metadata.owner_references.clone().unwrap_or_default();
+        world.api_services.values().map(of).collect()
+    };
+    assert_eq!(owners(&simulation), vec![vec![owner.clone()]; 2]);
+    {
+        let mut world = simulation.link.world();
+        world.owner = None;
+        for edited in world.api_services.values_mut() {
+            edited.spec.as_mut().unwrap().version_priority = 1;
+        }
+    }
+    settle(&mut simulation);
+    assert_eq!(owners(&simulation), vec![vec![owner]; 2]);
+    let world = simulation.link.world();
+    let mended = |found: &APIService| found.spec.as_ref().unwrap().version_priority != 1;
+    assert!(world.api_services.values().all(mended), "nothing was mended");
 }

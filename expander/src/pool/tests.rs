@@ -220,7 +220,7 @@ async fn attacks_that_the_clock_ends_are_tried_again_with_more_time() {
 
 #[tokio::test]
 async fn a_worker_that_does_not_answer_is_replaced() {
-    let health = Duration::from_millis(20);
+    let health = Duration::from_millis(200);
     let pool = pool(Config { health, ..config() }, Fake::new(|_, _| say(ANSWER)).deaf(2));
     until(|| pool.inner.metrics.restarts.get() >= 2).await;
     assert_eq!(text(python(&pool).await), "resources: []");
